@@ -33,7 +33,7 @@ h.inEveryBrowser("findings", ({ name, browser }) => {
     const [one] = found.findings;
     assert.ok(one.share >= 0.1);
     assert.equal(await headline(tab), one.title);
-    assert.equal(await tab.frame().$eval(`${first} h3`, (title) => title.textContent), one.title);
+    assert.equal(await tab.frame().$eval(first, (item) => item.getAttribute("aria-label")), one.title);
     const gain = await tab.frame().$eval(`${first} .finding-gain`, (shown) => shown.textContent);
     assert.match(gain, /^\S+ \S+ of \S+ \S+/);
     assert.ok(gain.includes(`${(100 * one.share).toFixed(1)}% of the ${found.base}`), gain);
@@ -109,7 +109,7 @@ h.inEveryBrowser("findings", ({ name, browser }) => {
       const element = document.querySelector(selector);
       const page = document.querySelector(".tool-page");
       return { colours: [getComputedStyle(element).color, getComputedStyle(element.closest(".card")).backgroundColor], wide: page.scrollWidth - page.clientWidth };
-    }, `${first} h3`);
+    }, `${first} .finding-advice`);
     const light = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((sum, one) => sum + Number(one), 0);
     assert.ok(light(colours[0]) > 600 && light(colours[1]) < 150, colours.join(" on "));
     assert.ok(wide <= 0, `${wide} px too wide`);

@@ -53,6 +53,9 @@ async function open(page, address, narrow) {
     last = now;
     return same;
   });
+  // What the overview shows on demand is part of the story.
+  await page.$$eval('.overview .card-fold[aria-expanded="false"]', (folds) => folds.forEach((fold) => fold.click()));
+  await h.pause(50);
   const read = await page.evaluate(readPage);
   const charts = await page.evaluate(readCharts, MOST_ROWS);
   const wrapped = narrow ? await inNarrow(page) : [];

@@ -53,12 +53,9 @@ export const COLUMNS = {
     "device_total_self_time_percent",
     "host_total_self_time_percent",
     "occurrences",
-    "avg_self_time",
     "type",
     "bound_by",
     "measured_flop_rate",
-    "measured_memory_bw",
-    "operational_intensity",
   ],
   kernel_launches: [
     "kernel_name",
@@ -92,6 +89,9 @@ export const COLUMNS = {
   ],
 } as const satisfies Readonly<Record<string, Columns>>;
 
+/** What texts say of a row that nothing is known of. */
+const UNKNOWN = "Unknown";
+
 /**
  * The shown columns first, and the ids of those that are hidden until the user chooses them: all others, and shown ones
  * without a value. Of a table with a base, the numbers in `compared` come after the name, each with its difference, the
@@ -103,7 +103,7 @@ export function arranged(table: TableData, columns: Columns, compared: readonly 
   const differences = joined ? [...compared.flatMap((id, i) => [id, ...(i === 0 ? [baseOf(id)] : []), differenceOf(id)]), SIDE] : [];
   const shown = [name, ...new Set([...differences, ...others])];
   const empty = ({ id, values }: TableData["columns"][number]): boolean =>
-    id !== name && values.every((value) => value === null || value === "");
+    id !== name && values.every((value) => value === null || value === "" || value === UNKNOWN);
   return {
     table: firstColumns(table, shown),
     hidden: table.columns.filter((column) => !shown.includes(column.id) || empty(column)).map(({ id }) => id),

@@ -94,9 +94,9 @@ const opTime = sentence(HLO, /ops? with (\S+ \S+) of self time/);
 const BAR = /^Of the (?:average step|time from step to step|recording): /;
 const base = (page) => ({ pages }) => quantity(bar(pages, page, BAR)?.label, /: (\S+ [a-z]+)/);
 /** A category in the list of figures: "16.23 ms (44.4%)". */
-const listed = (name, expression) => ({ pages }) => quantity(pages[OVERVIEW]?.figures.find((one) => one.name === name)?.text, expression);
+const listed = (name, expression) => ({ pages }) => quantity(pages[OVERVIEW]?.figures.find((one) => one.name === name || one.name === `All others: ${name.toLowerCase()}`)?.text, expression);
 const CATEGORIES = [
-  ...["Device compute", "Device to device", "Collective communication", "Host compute", "Kernel launch", "Input", "Output", "Compilation", "All others", "Between steps"],
+  ...["Device compute", "Device to device", "Collective communication", "Host compute", "Kernel launch", "Input", "Output", "Compilation", "Host copies", "Gaps between ops", "Unexplained", "All others", "Between steps"],
 ];
 const ofCategories = CATEGORIES.flatMap((name) => [
   { page: OVERVIEW, what: `${name}: time in bar and summary`, a: part(OVERVIEW, BAR, name, "amount"), b: listed(name, /^(\S+ [a-z]+)/) },
@@ -238,8 +238,7 @@ export const PAIRS = [
   { page: `${HLO}, ${PROFILE}`, what: "the share of the first op in the busy time", a: sameOp(HLO, "Busy share"), b: inTree("% of busy") },
   { page: `${HLO}, ${ROOFLINE}`, what: "the share of the first op in all time", a: share(sameOp(HLO, "Self time"), sentence(ROOFLINE, /Of all recorded time \((\S+ [a-z]+)/)), b: sameOp(ROOFLINE, "Share of all time") },
   { page: `${ROOFLINE}, ${FRAMEWORK}`, what: "the idle time of both pages", a: sentence(ROOFLINE, /([\d.]+%) idle/), b: sentence(FRAMEWORK, /idle for ([\d.]+%)/) },
-  { page: FRAMEWORK, what: "the longest op of headline and bar", a: headline(FRAMEWORK, /self time: ([\d.]+%)/), b: ({ pages }) => quantity(bar(pages, FRAMEWORK, /./)?.parts[0]?.share) },
-  { page: FRAMEWORK, what: "the bar and its whole", a: sumOf(FRAMEWORK, /: \S+ \S+/), b: ({ pages }) => quantity(bar(pages, FRAMEWORK, /: \S+ \S+/)?.label, /: (\S+ \S+)/) },
+  { page: FRAMEWORK, what: "the longest op of headline and pie", a: headline(FRAMEWORK, /self time: ([\d.]+%)/), b: ({ pages }) => quantity(pie(pages, FRAMEWORK, "Busy device time, by op")?.parts[0]?.share) },
 
   { page: KERNELS, what: "the kernel time of headline and bar", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: sumOfPie(KERNELS, "Time by kernel") },
   { page: KERNELS, what: "the kernel time of headline and table", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: columnSum(KERNELS, "kernels", "total_duration_us", 1e-6, "time") },

@@ -104,6 +104,7 @@ export const PAGE_KEYS: readonly string[] = [
   "line",
   "frame",
   "frames",
+  "types",
   "flip",
   "instant",
   "stack",

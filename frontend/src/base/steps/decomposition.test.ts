@@ -12,7 +12,7 @@ describe("the decomposition of step time", () => {
     expect(segments.map(({ id, name, ps, share }) => [id, name, ps, share])).toEqual([
       ["device_compute", "Device compute", 2e9, 0.1],
       ["input", "Input", 7e9, 0.35],
-      ["other", "All others", 1e9, 0.05],
+      ["idle_other", "Unexplained", 1e9, 0.05],
       ["between_steps", "Between steps", 10e9, 0.5],
     ]);
     expect(segments[0]?.parts.map(({ id, share }) => [id, share])).toEqual([
@@ -32,7 +32,7 @@ describe("the decomposition of step time", () => {
     expect(parts.map(({ name, ms }) => [name, ms])).toEqual([
       ["Device compute", [1, 3]],
       ["Input", [6, 8]],
-      ["All others", [1, 1]],
+      ["Unexplained", [1, 1]],
     ]);
   });
 

@@ -24,8 +24,22 @@ export interface Segment extends BudgetPart, Required<Look> {
   parts: readonly Segment[];
 }
 
-/** The recorded categories with any time, in the order of display, each with its parts. */
-export function segmentsOf(found: Pick<Decomposition, "groups" | "average_ps" | "base_ps">): Segment[] {
+/** The category whose parts have nothing in common: each of them stands for itself, with a name and a colour. */
+const OTHERS = "other";
+
+function shownGroups(groups: Decomposition["groups"]): Decomposition["groups"] {
+  return groups.flatMap((group) =>
+    group.id === OTHERS && group.parts.length > 1 ? group.parts.map((part) => ({ ...part, parts: [part] })) : [group],
+  );
+}
+
+type Shared = Pick<Decomposition, "groups" | "average_ps" | "base_ps">;
+
+/** The categories of the bar with any time, in the order of display, each with its parts. */
+export const segmentsOf = (found: Shared): Segment[] => categoriesOf({ ...found, groups: shownGroups(found.groups) });
+
+/** The categories of the user documents with any time, in the order of display, each with its parts. */
+export function categoriesOf(found: Shared): Segment[] {
   const segment = (label: BudgetPart, ps: number, parts: readonly Segment[]): Segment[] => {
     const { colour, striped = false } = lookOf(label.id);
     const share = found.base_ps > 0 ? ps / found.base_ps : 0;
@@ -45,6 +59,15 @@ export function segmentWith(segments: readonly Segment[], id: string | null): Se
   return segments.find((one) => one.id === id || one.parts.some((part) => part.id === id)) ?? null;
 }
 
+/** Parts in which the device runs nothing. */
+const IDLE = /^(?:idle_|not_recorded$|between_steps$)/;
+
+/** Share of the base, 0 to 1, in which the device runs ops, communication or copies; null without a base. */
+export function busyShare({ groups, average_ps, base_ps }: Shared): number | null {
+  const busy = groups.flatMap(({ parts }) => parts).filter(({ id }) => !IDLE.test(id));
+  return base_ps > 0 && busy.length > 0 ? busy.reduce((all, { id }) => all + (average_ps[id] ?? 0), 0) / base_ps : null;
+}
+
 const PS_PER_MS = 1e9;
 
 /** Every step by category, in ms, as charts and lists show it; empty if the recording has no steps. */
@@ -52,7 +75,7 @@ export function breakdownOf(found: Decomposition): StepBreakdown {
   const { name: names, duration_ps, parts_ps } = found.steps;
   const labels = found.source === "recording" ? [] : names;
   const totalMs = labels.map((_, step) => (duration_ps[step] ?? 0) / PS_PER_MS);
-  const parts = found.groups.flatMap((group): StepPart[] => {
+  const parts = shownGroups(found.groups).flatMap((group): StepPart[] => {
     const columns = group.parts.flatMap(({ id }) => [parts_ps[id] ?? []]).filter((column) => column.length > 0);
     if (columns.length === 0) return [];
     const ms = labels.map((_, step) => columns.reduce((all, column) => all + (column[step] ?? 0), 0) / PS_PER_MS);

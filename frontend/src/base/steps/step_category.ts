@@ -14,10 +14,11 @@ export type CategoryId =
   | "other"
   | "between_steps"
   | "not_recorded"
+  | "op_gaps"
+  | "host_transfer"
   // XProf's alone:
   | "sparse_compute"
   | "sparse_input"
-  | "host_transfer"
   | "idle";
 
 export interface Look {
@@ -42,6 +43,7 @@ export const CATEGORIES: Readonly<Record<CategoryId, Look>> = {
   other: { colour: { light: "#98a2ae", dark: "#6f7c8a" } },
   between_steps: { colour: { light: "#c3cad3", dark: "#4b5765" }, striped: true },
   not_recorded: { colour: { light: "#e3e7ec", dark: "#343c46" }, striped: true },
+  op_gaps: { colour: { light: "#4a6b7c", dark: "#86aabc" }, striped: true },
   idle: { colour: { light: "#98a2ae", dark: "#6f7c8a" } },
 };
 
@@ -60,8 +62,8 @@ const PARTS: Readonly<Record<string, readonly [CategoryId, number]>> = {
   idle_transfer: ["output", 0],
   output_copy: ["output", 1],
   idle_compile: ["compilation", 0],
-  exposed_copy: ["other", 1],
-  idle_gap: ["other", 2],
+  exposed_copy: ["host_transfer", 0],
+  idle_gap: ["op_gaps", 0],
   idle_other: ["other", 0],
 };
 const SHADE = 0.32;

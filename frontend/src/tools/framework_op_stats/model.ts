@@ -8,7 +8,6 @@ import { overCores } from "../../page/op_request";
 import { COLUMNS } from "../../page/op_columns";
 import { CATEGORIES } from "../../base/steps/step_category";
 import type { TableData } from "../../base/table/table_data";
-import type { SharePart } from "../../widgets/chart/share_bar";
 import { IDLE } from "./ops";
 import type { FrameworkOps, Op, Place } from "./ops";
 
@@ -17,6 +16,8 @@ const MIN_SHARE = 0.01;
 const MAX_SLICES = 10;
 const MAX_BARS = 15;
 export const OTHER = "Other";
+/** The type of ops that have none. */
+const UNKNOWN = "Unknown";
 
 /** Names in sentences are truncated to this length. */
 const MAX_CHARS = 60;
@@ -108,20 +109,52 @@ export function ratesOf(ops: readonly Op[]): BarsChart | null {
   };
 }
 
-/** Sums by op type for device or host, as a table. */
-export function typeTable(ops: readonly Op[], place: Place): TableData {
-  const sums = sumsBy(
-    ops.filter((op) => op.place === place),
-    "type",
-  );
-  const total = sums.reduce((all, { selfUs }) => all + selfUs, 0);
+/** A chart of the page: one of the pies, the FLOP rates or the flame graph. */
+interface ChartChoice {
+  id: string;
+  label: string;
+  pie?: Pie;
+}
+
+/** The charts that the ops allow. */
+export function chartsOf(pies: readonly Pie[], rates: boolean, group: Group): ChartChoice[] {
+  return [
+    ...pies.map((pie) => ({
+      id: `${pie.place.toLowerCase()}_${pie.key}`,
+      label: `${pie.place} by ${pie.key === "type" ? "type" : "op"}`,
+      pie,
+    })),
+    ...(rates ? [{ id: "rates", label: "FLOP rates" }] : []),
+    ...(group === "name" ? [{ id: "scopes", label: "Name scopes" }] : []),
+  ];
+}
+
+/** The first chart whose largest part has a name. */
+export const telling = (charts: readonly ChartChoice[]): ChartChoice | undefined =>
+  charts.find(({ pie }) => pie?.spec.slices[0]?.name !== UNKNOWN) ?? charts[0];
+
+/** Sums by op type on the device and on the host, as a table. */
+export function typeTable(ops: readonly Op[]): TableData {
+  const sums = (["Device", "Host"] as const).flatMap((place) => {
+    const found = sumsBy(
+      ops.filter((op) => op.place === place),
+      "type",
+    );
+    const total = found.reduce((all, { selfUs }) => all + selfUs, 0);
+    return found.map((sum) => ({ ...sum, place, total }));
+  });
   const { text, number } = columnsOfRows(sums);
   return makeTable([
     text("type", "Operation type", "Type of the framework op.", ({ name }) => name),
-    number("occurrences", "Occurrences", null, "Number of runs of ops of this type.", ({ occurrences }) => occurrences),
-    number("self", "Total self time", "us", "Total time of these ops, excluding the ops nested in them.", ({ selfUs }) => selfUs),
-    number("share", "Share", "fraction", `Part of the self time of all ops on the ${place.toLowerCase()}.`, ({ selfUs }) =>
-      total > 0 ? selfUs / total : null,
+    text("place", "Where", "Device or host.", ({ place }) => place),
+    number("occurrences", "Runs", null, "Number of runs of ops of this type.", ({ occurrences }) => occurrences),
+    number("self", "Self time", "us", "Total time of these ops, excluding the ops nested in them.", ({ selfUs }) => selfUs),
+    number(
+      "share",
+      "Share of its side",
+      "fraction",
+      "Part of the self time of all ops on the device, or on the host.",
+      ({ selfUs, total }) => (total > 0 ? selfUs / total : null),
     ),
   ]);
 }
@@ -129,8 +162,6 @@ export function typeTable(ops: readonly Op[], place: Place): TableData {
 export interface Summary {
   title: string;
   sentences: string[];
-  barLabel: string;
-  parts: SharePart[];
 }
 
 function share(ops: readonly Op[], of: (op: Op) => boolean): number {
@@ -156,14 +187,6 @@ export function summary({ withIdle, withoutIdle, document: { notes } }: Framewor
   const [device, host] = [describe("Device"), describe("Host")];
   const onDevice = side("Device", withIdle.ops);
   const idleShare = share(onDevice, (op) => op.name === IDLE);
-  const shown: Place = device ? "Device" : "Host";
-  const slices = slicesOf(side(shown, chosen.ops), "name").slice(0, 6);
-  const total = side(shown, chosen.ops).reduce((all, { selfUs }) => all + selfUs, 0);
-  const parts = slices
-    .filter(({ name }) => name !== OTHER)
-    .map(({ name, value, colour }): SharePart => ({ name, share: value / total, text: formatQuantity(value, "us"), colour }));
-  const rest = total - parts.reduce((all, part) => all + part.share * total, 0);
-  if (rest > total * 1e-4) parts.push({ name: "Other ops", share: rest / total, text: formatQuantity(rest, "us"), colour: 7 });
   return {
     title: device ?? host ?? "No op has measurable self time",
     sentences: [
@@ -172,8 +195,6 @@ export function summary({ withIdle, withoutIdle, document: { notes } }: Framewor
         ? `The devices are idle for ${formatPercent(100 * idleShare)} of the recorded time.`
         : "No op of a device was recorded.",
     ].filter(Boolean),
-    barLabel: `${idle ? "All" : "Busy"} time of the ${shown.toLowerCase()}: ${formatQuantity(total, "us")}${shown === "Device" ? overCores(notes.cores) : ""}`,
-    parts,
   };
 }
 
@@ -200,4 +221,4 @@ export function withBaseOps(table: TableData, base: TableData, perStep: Steps | 
 const SCOPES = /^(?:(?:jit|pjit|pmap|xmap)\([^()]*\)\/)+/;
 
 export const withBaseTypes = (table: TableData, base: TableData, perStep: Steps | null = null): TableData =>
-  joinBy(table, base, ["type"], { sums: ["self", "occurrences"], rates: ["share"], perStep });
+  joinBy(table, base, ["place", "type"], { sums: ["self", "occurrences"], rates: ["share"], perStep });

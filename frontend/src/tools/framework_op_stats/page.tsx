@@ -9,31 +9,46 @@ import { usePerStep } from "../../page/compare/per_step";
 import { fileNameOf, hostCount, storeAt } from "../../page/page_state";
 import { sourceOfOp } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
-import { cutMiddle, formatPercent, plural } from "../../base/format";
+import { cutMiddle, plural } from "../../base/format";
+import type { Slice } from "../../base/chart/chart_spec";
 import { hiding } from "../../base/table/transform";
 import { Card } from "../../widgets/content/card";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Chart } from "../../widgets/chart/chart";
-import { swatchStyle } from "../../widgets/chart/style";
-import { useTheme } from "../../widgets/chart/use_theme";
+import { PieList } from "../../widgets/chart/pie_list";
 import { FitTable } from "../../widgets/table/fit_table";
 import { FlameGraph } from "../../widgets/flame/flame";
 import { Panel } from "../../widgets/status/panel";
-import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { IDLE, frameworkOpsOf } from "./ops";
 import { framesOf } from "./frames";
 import type { FrameworkOps } from "./ops";
-import { GROUPS, OTHER, columnsOf, groupOf, hasShapes, piesOf, ratesOf, summary, typeTable, withBaseOps, withBaseTypes } from "./model";
+import {
+  GROUPS,
+  OTHER,
+  chartsOf,
+  telling,
+  columnsOf,
+  groupOf,
+  hasShapes,
+  piesOf,
+  ratesOf,
+  summary,
+  typeTable,
+  withBaseOps,
+  withBaseTypes,
+} from "./model";
 import type { Group, Pie } from "./model";
 import "./page.css";
 
-/** Names beside pies: beginnings are often the same. */
-const LONGEST_NAME = 24;
+/** Names beside a pie: beginnings are often the same. */
+const LONGEST_NAME = 60;
+/** Height of the table. */
+const MOST_PX = 300;
 /** The server lists at most this many ops per side. */
 const MAX_ROWS = 500;
 /** Query keys of this page, beside those of tables. */
-const OWN_KEYS = ["idle", "group", "frame", "frames", "flip"];
+const OWN_KEYS = ["chart", "types", "idle", "group", "frame", "frames", "flip"];
 
 function OpsPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
@@ -85,13 +100,29 @@ function Content({ page, data, state, group, file }: ContentProps) {
   const pies = useMemo(() => piesOf(shown.ops, idle).filter(({ key }) => group === "name" || key === "type"), [shown, idle, group]);
   const frames = useMemo(() => framesOf(shown.ops, other?.ops ?? null, other === null ? null : per.steps), [shown, other, per.steps]);
   const rates = useMemo(() => ratesOf(shown.ops), [shown]);
+  const charts = useMemo(() => chartsOf(pies, rates !== null, group), [pies, rates, group]);
+  const wanted = useKey(state, "chart");
+  // A frame of the flame graph in the address is one of its links.
+  const framed = useKey(state, "frame") !== null ? "scopes" : null;
+  const chart = charts.find(({ id }) => id === (wanted ?? framed)) ?? telling(charts);
+  const types = useKey(state, "types") === "yes";
+  const typed = useMemo(
+    () => (other === null ? typeTable(shown.ops) : withBaseTypes(typeTable(shown.ops), typeTable(other.ops), per.steps)),
+    [shown, other, per.steps],
+  );
+  const rowChoices: Readonly<Record<string, string>> = { ...(hasShapes(shown.table) ? GROUPS : { name: GROUPS.op }), type: "Op type" };
+  const typeStore = useMemo(() => storeAt(state, "t2"), [state]);
+  const joinedWith = other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`;
   const store = useMemo(() => hiding(storeAt(state, "t1"), hidden), [state, hidden]);
   // The table reads its state only when created, so that a filter set by a chart needs a new one.
   const [round, setRound] = useState(0);
-  const { title, sentences, barLabel, parts } = useMemo(() => summary(data, idle), [data, idle]);
+  const { title, sentences } = useMemo(() => summary(data, idle), [data, idle]);
   const filter = (place: string, column: string, name: string): void => {
     const escaped = name.replace(/[\\,;~]/g, "\\$&");
-    state.set({ "t1.filter": [place ? `host_or_device~${place}` : "", `${column}~= ${escaped}`].filter(Boolean).join(";") }, "replace");
+    state.set(
+      { types: null, "t1.filter": [place ? `host_or_device~${place}` : "", `${column}~= ${escaped}`].filter(Boolean).join(";") },
+      "replace",
+    );
     setRound(round + 1);
     document.getElementById("op-table")?.scrollIntoView({ block: "start" });
   };
@@ -102,44 +133,23 @@ function Content({ page, data, state, group, file }: ContentProps) {
         <SummaryBox title={title}>
           {sentences.length ? <p>{sentences.join(" ")}</p> : null}
           {data.document.notes.graphs ? <p>{data.document.notes.graphs}</p> : null}
-          {parts.length ? (
-            <div>
-              <span class="dim">{barLabel}</span>
-              <ShareBar parts={parts} label={barLabel} />
-            </div>
-          ) : null}
-          <p class="dim">Task: {data.document.task}.</p>
         </SummaryBox>
         <BaseLine page={page} answer={base} per={per} />
         <div class="ops-switches">
+          <Switch
+            label="Chart"
+            options={Object.fromEntries(charts.map(({ id, label }) => [id, label]))}
+            value={chart?.id ?? ""}
+            onChange={(value) => state.set({ chart: value === telling(charts)?.id ? null : value }, "replace")}
+          />
           <Switch
             label="Include IDLE time in statistics"
             options={{ no: "No", yes: "Yes" }}
             value={idle ? "yes" : "no"}
             onChange={(value) => state.set({ idle: value === "yes" ? value : null }, "replace")}
           />
-          {hasShapes(shown.table) ? (
-            <Switch
-              label="Rows"
-              options={GROUPS}
-              value={group}
-              onChange={(value) => state.set({ group: value === "name" ? null : value }, "replace")}
-            />
-          ) : data.document.inputs_note ? (
-            <p class="dim">{data.document.inputs_note}</p>
-          ) : null}
         </div>
-        <div class="pies">
-          {pies.map((pie) => (
-            <PieCard
-              key={pie.title}
-              pie={pie}
-              file={file}
-              onPick={(name) => filter(pie.place, pie.key === "type" ? "type" : "operation", name)}
-            />
-          ))}
-        </div>
-        {rates ? (
+        {chart?.id === "rates" && rates !== null ? (
           <Card
             title="FLOP rate of device ops"
             help={
@@ -158,7 +168,7 @@ function Content({ page, data, state, group, file }: ContentProps) {
             />
           </Card>
         ) : null}
-        {group === "name" ? (
+        {chart?.id === "scopes" ? (
           <Card
             title="Flame graph by name scope"
             class="ops-flame"
@@ -173,42 +183,45 @@ function Content({ page, data, state, group, file }: ContentProps) {
             />
           </Card>
         ) : null}
+        {chart?.pie ? <OpPie pie={chart.pie} file={file} onPick={filter} /> : null}
         <div id="op-table">
-          <Card title="Ops" class="op-table" help={idle ? "Idle time is listed as an op." : "Idle time is excluded."}>
+          <Card
+            title={types ? "Op types" : "Ops"}
+            class="op-table"
+            help={`${idle ? "Idle time is listed as an op." : "Idle time is excluded."}\nTask: ${data.document.task}.`}
+            tools={
+              <Switch
+                label="Rows"
+                options={rowChoices}
+                value={types ? "type" : group}
+                onChange={(value) =>
+                  state.set(value === "type" ? { types: "yes" } : { types: null, group: value === "name" ? null : value }, "replace")
+                }
+              />
+            }
+          >
+            {!hasShapes(shown.table) && data.document.inputs_note ? <p class="dim">{data.document.inputs_note}</p> : null}
             {full ? <p class="dim">At most {MAX_ROWS} ops per side are listed, those with the longest self time.</p> : null}
-            <FitTable
-              most={460}
-              key={`${round}${group}${idle ? "i" : ""}${other === null ? "" : `${base.run ?? ""}${per.steps === null ? "" : " per step"}`}`}
-              data={table}
-              fileName={file}
-              store={store}
-              rowTools={(row) => {
-                const [name, type] = ["operation", "type"].map((id) => table.columns.find((column) => column.id === id)?.values[row]);
-                return typeof name !== "string" || name === "" || type === IDLE ? null : (
-                  <button type="button" class="button ghost" onClick={() => state.set(sourceOfOp(page.host, OWN_KEYS, name), "push")}>
-                    Source
-                  </button>
-                );
-              }}
-            />
+            {types ? (
+              <FitTable key={`types${round}${joinedWith}`} most={MOST_PX} data={typed} fileName={`${file}_types`} store={typeStore} />
+            ) : (
+              <FitTable
+                most={MOST_PX}
+                key={`${round}${group}${idle ? "i" : ""}${joinedWith}`}
+                data={table}
+                fileName={file}
+                store={store}
+                rowTools={(row) => {
+                  const [name, type] = ["operation", "type"].map((id) => table.columns.find((column) => column.id === id)?.values[row]);
+                  return typeof name !== "string" || name === "" || type === IDLE ? null : (
+                    <button type="button" class="button ghost" onClick={() => state.set(sourceOfOp(page.host, OWN_KEYS, name), "push")}>
+                      Source
+                    </button>
+                  );
+                }}
+              />
+            )}
           </Card>
-        </div>
-        <div class="columns even">
-          {(["Device", "Host"] as const)
-            .filter((place) => shown.ops.some((op) => op.place === place))
-            .map((place) => (
-              <Card key={place} title={`Op types on the ${place.toLowerCase()}`} class="type-table">
-                <FitTable
-                  most={300}
-                  data={
-                    other === null
-                      ? typeTable(shown.ops, place)
-                      : withBaseTypes(typeTable(shown.ops, place), typeTable(other.ops, place), per.steps)
-                  }
-                  fileName={`${file}_types_${place.toLowerCase()}`}
-                />
-              </Card>
-            ))}
         </div>
       </div>
     </div>
@@ -238,38 +251,26 @@ function Switch<T extends string>({ label, options, value, onChange }: SwitchPro
   );
 }
 
-function PieCard({ pie, file, onPick }: { pie: Pie; file: string; onPick: (name: string) => void }) {
-  const theme = useTheme();
-  const { slices } = pie.spec;
-  const total = slices.reduce((all, { value }) => all + value, 0);
-  const pick = (name: string): void => {
-    if (name !== OTHER) onPick(name);
-  };
+interface OpPieProps {
+  pie: Pie;
+  file: string;
+  onPick: (place: string, column: string, name: string) => void;
+}
+
+function OpPie({ pie: { title, place, key, spec }, file, onPick }: OpPieProps) {
+  const slices = spec.slices.map((slice) => ({ ...slice, name: cutMiddle(slice.name, LONGEST_NAME), full: slice.name }));
+  const named = ({ full = "" }: Slice): boolean => full !== OTHER && full !== IDLE;
   return (
-    <Card title={pie.title} class="pie-card">
-      <div class="pie">
-        <Chart
-          spec={pie.spec}
-          title={pie.title}
-          fileName={`${file}_pie`}
-          height={132}
-          bare
-          onPick={(place) => pick(slices[place]?.name ?? OTHER)}
-          pickHint="Click: show in the table."
-        />
-        <ol class="pie-list">
-          {slices.map(({ name, value, colour }) => (
-            <li key={name}>
-              <button type="button" disabled={name === OTHER || name === IDLE} data-tip={name} onClick={() => pick(name)}>
-                <i class="swatch" style={swatchStyle(colour, theme)} />
-                <span>{cutMiddle(name, LONGEST_NAME)}</span>
-                <b class="number">{formatPercent((100 * value) / total)}</b>
-              </button>
-            </li>
-          ))}
-        </ol>
-      </div>
-    </Card>
+    <div class="card">
+      <PieList
+        title={title}
+        fileName={`${file}_pie`}
+        spec={{ ...spec, slices }}
+        onPick={(at) => onPick(place, key === "type" ? "type" : "operation", slices[at]?.full ?? "")}
+        canPick={(at) => slices[at] !== undefined && named(slices[at])}
+        pickHint="Click: show in the table."
+      />
+    </div>
   );
 }
 

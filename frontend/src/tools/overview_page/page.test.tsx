@@ -60,13 +60,13 @@ describe("findings on the overview", () => {
     const first = panel().querySelector(".finding") as HTMLElement;
     expect(first.querySelector(".finding-bar i")?.getAttribute("style")).toContain("28.9%");
     expect(first.querySelector(".finding-gain")?.textContent).toBe(
-      "550 us of 600 us Waits for host code28.9% of the stephigh confidenceon h1",
+      "550 us of 600 us Waits for host code28.9% of the stephigh confidenceon h1i",
     );
     expect(first.querySelector(".finding-saving")?.getAttribute("data-tip")).toBe("0.55 ms\nidle time that one event covers");
     expect(first.querySelector(".finding-advice")?.textContent).toBe(SLOW.advice);
     const proofs = [...first.querySelectorAll<HTMLElement>(".finding-proof")];
     expect(proofs.map(({ tagName, textContent }) => [tagName, textContent])).toEqual([
-      ["A", "Devices idle because of code on the host, of the step: 28.9%"],
+      ["A", "28.9% of the step"],
       ["A", "The longest wait: 550 us"],
       ["SPAN", "The code: augment.py:7 random_crop"],
       ["SPAN", "Steps: 6"],
@@ -106,7 +106,7 @@ describe("findings on the overview", () => {
 
   it("list the other checks, those that failed first and marked", async () => {
     await show(findingsOf({ silent: [...SILENT, FAILED] }));
-    const silent = panel().querySelector("details") as HTMLDetailsElement;
+    const silent = panel().querySelector("details.findings-silent") as HTMLDetailsElement;
     expect(silent.open).toBe(false);
     expect(silent.querySelector("summary")?.textContent).toBe("1 check clean, 1 not possible with this recording, 1 failed");
     expect([...silent.querySelectorAll("dl > div")].map((one) => one.textContent)).toEqual([
@@ -191,7 +191,7 @@ describe("the readings", () => {
     expect(buttons().map((one) => [one.textContent, one.getAttribute("aria-pressed")])).toEqual([
       ["Device compute10.0%2 ms", "true"],
       ["Input35.0%7 ms", "false"],
-      ["All others5.0%1 ms", "false"],
+      ["Unexplained5.0%1 ms", "false"],
       ["Between steps50.0%10 ms", "false"],
     ]);
     expect([...shown.root.querySelectorAll(".step-parts dt")].map((one) => one.textContent)).toEqual(["Ops", "Data movement"]);
@@ -235,11 +235,11 @@ describe("recommended pages", () => {
   it("are those that the run has, with the guide to its framework", async () => {
     await show(findingsOf());
     const card = shown.root.querySelector(".tips") as HTMLElement;
-    expect([...card.querySelectorAll("a.link")].map((one) => one.textContent)).toEqual(["Source", "Trace viewer"]);
+    expect([...card.querySelectorAll("a.link")].map((one) => one.textContent)).toEqual(["Time budget", "Trace viewer", "HLO Op Stats"]);
     expect([...card.querySelectorAll("a:not(.link)")].map((one) => [one.getAttribute("href"), one.textContent])).toEqual([
       ["https://docs.jax.dev/en/latest/profiling.html", "Profiling JAX programs"],
     ]);
     card.querySelector<HTMLElement>("a.link")?.click();
-    expect(shown.keys.get("tool")).toBe("source_view");
+    expect(shown.keys.get("tool")).toBe("time_budget");
   });
 });

@@ -63,28 +63,22 @@ function Content(props: PartProps) {
         <Callouts messages={overview.messages} />
         <OverviewSummary {...props} answer={findings} />
         <BaseCard {...props} />
-        <div class="columns narrow-wide">
-          <div class="column overview-main">
-            {own ? <FindingsPanel {...props} answer={findings} /> : <Recommendation {...props} />}
-            <StepCard {...props} />
-            <LatencyCard {...props} />
-            {own ? (
-              <>
-                <SessionCard {...props} />
-                <InferredCard {...props} />
-                <RecommendedPages {...props} />
-              </>
-            ) : null}
-          </div>
-          <div class="column overview-facts">
-            <Card title="Performance summary">
-              <Figures items={performance(overview)} />
-            </Card>
-            <Card title="Run environment">
-              <Figures items={environment(overview)} />
-            </Card>
-          </div>
-        </div>
+        {own ? <FindingsPanel {...props} answer={findings} /> : <Recommendation {...props} />}
+        <StepCard {...props} />
+        <LatencyCard {...props} />
+        {own ? (
+          <>
+            <SessionCard {...props} />
+            <InferredCard {...props} />
+            <RecommendedPages {...props} findings={findings.data?.findings ?? []} />
+          </>
+        ) : null}
+        <Card title="Performance summary" collapsed={own}>
+          <Figures items={performance(overview)} />
+        </Card>
+        <Card title="Run environment" collapsed={own}>
+          <Figures items={environment(overview)} />
+        </Card>
         <TopOps {...props} />
       </div>
     </div>

@@ -6,6 +6,7 @@ import {
   causesTable,
   chooseDevice,
   devicesChart,
+  foldedParts,
   headline,
   stepParts,
   partsTable,
@@ -14,6 +15,7 @@ import {
   windowOf,
   withBase,
 } from "./model";
+import { tableOf } from "../../base/testing";
 import { ANSWER, NOTHING, averages, decomposed } from "./testing";
 
 const budget = ANSWER;
@@ -93,6 +95,21 @@ describe("parts of a step", () => {
     );
     expect(without.columns.map(({ id }) => id)).toEqual(["category", "part", "time", "share", "meaning"]);
     expect(without.columns.find(({ id }) => id === "share")?.label).toBe("Share of the step");
+  });
+});
+
+describe("small parts", () => {
+  const of = (share: (number | null)[], base?: number[]) =>
+    foldedParts(tableOf({ part: share.map((_, i) => `p${i}`), share, ...(base === undefined ? {} : { base_share: base }) }));
+
+  it("are folded below 1%, with their sum", () => {
+    const { table, folded } = of([0.98, 0.01, 0.009, 0, null]);
+    expect([table.columns[0]?.values, folded]).toEqual([["p0", "p1"], "3 parts below 1%, 0.9% in all"]);
+    expect(of([0.5, 0.5])).toMatchObject({ folded: "", table: { rowCount: 2 } });
+  });
+
+  it("stay if they are large in the base", () => {
+    expect(of([0.999, 0.001, 0], [0.5, 0.5, 0]).table.columns[0]?.values).toEqual(["p0", "p1"]);
   });
 });
 

@@ -10,6 +10,7 @@ import { lookOf } from "../../base/steps/step_category";
 import { SIDE, joinBy } from "../../base/table/difference";
 import { columnsOf, numberColumn, makeTable } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
+import { pickRows, rowsWhere } from "../../base/table/transform";
 
 const HOST = "idle_host";
 /** Least shares of a part, in percent, for a yellow or red headline. */
@@ -130,6 +131,20 @@ export function devicesChart(budget: TimeBudget): StackChart {
   });
   const labels = budget.devices.map(({ label }, i) => (budget.decomposition.devices[i]?.steps === 0 ? `${label} (takes no part)` : label));
   return stack(budget, "Device", labels, bars, true);
+}
+
+/** Smaller parts of the average step are folded. */
+const SMALL = 0.01;
+
+/** The rows of at least 1% of the base in the run or in the one that it is compared with, and what the others are in all. */
+export function foldedParts(table: TableData): { table: TableData; folded: string } {
+  const shares = ["share", "base_share"].map((id) => columnOf(table, id));
+  const own = (row: number): number => Number(shares[0]?.[row] ?? 0);
+  const rows = rowsWhere(table, (row) => shares.some((column) => Number(column?.[row] ?? 0) >= SMALL));
+  const hidden = table.rowCount - rows.length;
+  if (hidden === 0) return { table, folded: "" };
+  const small = sum(Array.from({ length: table.rowCount }, (_, row) => own(row))) - sum(rows.map(own));
+  return { table: pickRows(table, rows), folded: `${plural(hidden, "part")} below 1%, ${formatPercent(100 * Math.max(0, small))} in all` };
 }
 
 /** One row per part, by category: time and share in the average step, and what happens between steps. */

@@ -1,5 +1,5 @@
 // Time budget: what a step consists of, and what it could do without.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
@@ -8,6 +8,7 @@ import { PART_KEY } from "../../page/page";
 import { useKey } from "../../page/use_key";
 import { plural } from "../../base/format";
 import { baseText } from "../../base/steps/decomposition";
+import { hiding } from "../../base/table/transform";
 import { Callouts } from "../../widgets/status/callouts";
 import { Card } from "../../widgets/content/card";
 import { Chart } from "../../widgets/chart/chart";
@@ -24,6 +25,7 @@ import {
   causesTable,
   chooseDevice,
   devicesChart,
+  foldedParts,
   headline,
   partsTable,
   stepNote,
@@ -66,8 +68,11 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
   const base = useBase<TimeBudget>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const wanted = device === null ? null : (budget.devices[device]?.label ?? null);
   const table = useMemo(() => withBase(partsTable(budget, device), base.data, wanted), [budget, device, base.data]);
+  // What a link asks for may be small.
+  const [all, showAll] = useState(part !== null || state.get("t1.filter") !== null);
+  const { table: large, folded } = useMemo(() => foldedParts(table), [table]);
   const causes = useMemo(() => causesTable(budget), [budget]);
-  const tableStore = useMemo(() => storeAt(state, "t1"), [state]);
+  const tableStore = useMemo(() => hiding(storeAt(state, "t1"), ["meaning"]), [state]);
   const causeStore = useMemo(() => storeAt(state, "t2"), [state]);
   const file = fileNameOf("time_budget", run, host);
   const { tone, title, sentences } = headline(budget);
@@ -83,9 +88,9 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
     <div class="tool-page">
       <div class="tool-page-body time-budget">
         <SummaryBox tone={tone} title={title}>
-          <p class="dim">{label}</p>
-          <StepBar segments={segments} label={label} selected={part} onSelect={(id) => state.set({ [PART_KEY]: id }, "replace")} />
           <p>{sentences.join(" ")}</p>
+          {device === null && budget.decomposition.base === "step" ? null : <p class="dim">{label}</p>}
+          <StepBar segments={segments} label={label} selected={part} onSelect={(id) => state.set({ [PART_KEY]: id }, "replace")} />
         </SummaryBox>
         <BaseLine page={page} answer={base} note={base.data === null ? "" : stepNote(budget, base.data, wanted)} />
         <Callouts messages={budget.notes.map((text) => ({ severity: "info", text }))} />
@@ -126,20 +131,27 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
         </Card>
         <Card title={`Average step of ${who ?? ""}`} help={"Mean over the steps, and what the device does between steps.\nSource: trace."}>
           <FitTable
-            key={base.data === null ? "" : (base.run ?? "")}
-            data={table}
+            key={`${base.data === null ? "" : (base.run ?? "")}${all ? " all" : ""}`}
+            data={all ? table : large}
             most={420}
             title="Parts of the step"
             fileName={`${file}_parts`}
             store={tableStore}
           />
+          {folded ? (
+            <p class="time-budget-rest">
+              <button type="button" class="link" aria-expanded={all} onClick={() => showAll(!all)}>
+                {all ? "Fold parts below 1%" : folded}
+              </button>
+            </p>
+          ) : null}
         </Card>
         {causes.rowCount > 0 ? (
           <Card
             title="Host code behind idle time"
             help={"What the main thread does while devices are idle, where one event covers at least 80% of the idle time.\nSource: trace."}
           >
-            <FitTable data={causes} most={420} title="Host code" fileName={`${file}_host_code`} store={causeStore} />
+            <FitTable data={causes} most={220} title="Host code" fileName={`${file}_host_code`} store={causeStore} />
           </Card>
         ) : null}
         {budget.devices.length > 1 ? (

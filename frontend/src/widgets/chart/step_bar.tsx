@@ -18,6 +18,9 @@ interface Props {
 /** Narrower segments have no number inside. */
 const MIN_INSIDE = 0.07;
 
+/** Segments below it are 0.0% in text: one line stands for them. */
+const MIN_LISTED = 0.0005;
+
 const amount = ({ name, ps, share }: Segment): string => `${name}: ${formatTime(ps)} (${formatPercent(100 * share)})`;
 
 function tip(segment: Segment): string {
@@ -28,6 +31,8 @@ function tip(segment: Segment): string {
 export function StepBar({ segments, label, selected, onSelect }: Props) {
   const theme = useTheme();
   const chosen = segmentWith(segments, selected);
+  const listed = segments.filter((segment) => segment.share >= MIN_LISTED || segment === chosen);
+  const rest = segments.filter((segment) => !listed.includes(segment));
   const toggle = (id: string): void => onSelect(chosen?.id === id ? null : id);
   return (
     <figure class="shares step-bar" aria-label={label}>
@@ -53,7 +58,7 @@ export function StepBar({ segments, label, selected, onSelect }: Props) {
         ))}
       </div>
       <ul class="shares-list">
-        {segments.map((segment) => (
+        {listed.map((segment) => (
           <li key={segment.id}>
             <button type="button" aria-pressed={segment === chosen} data-tip={segment.help} onClick={() => toggle(segment.id)}>
               <i class="swatch" style={swatchStyle(segment.colour, theme, segment.striped)} />
@@ -63,6 +68,11 @@ export function StepBar({ segments, label, selected, onSelect }: Props) {
             </button>
           </li>
         ))}
+        {rest.length ? (
+          <li class="shares-rest dim" tabIndex={0} data-tip={rest.map(amount).join("\n")}>
+            {rest.length} below 0.1%
+          </li>
+        ) : null}
       </ul>
       {chosen ? <Parts segment={chosen} selected={selected} /> : null}
     </figure>

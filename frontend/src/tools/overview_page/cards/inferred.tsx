@@ -50,6 +50,7 @@ export function InferredCard({ page, overview, fileName }: PartProps) {
     <Card
       title={named ? "Steps by a named event" : "Inferred steps"}
       class="inferred"
+      collapsed={inferred !== null && named === null ? true : undefined}
       help={
         named
           ? "Steps by the event that you named. Not part of the other numbers on this page."

@@ -3,23 +3,28 @@ import { Card } from "../../../widgets/content/card";
 import { RichText } from "../../../widgets/content/rich_text";
 import { availableTool } from "../../../page/findings";
 import { Link } from "../../../widgets/content/link";
+import type { Finding } from "../../../base/documents";
 import type { PartProps } from "../part";
 
-/** What the pages show, in the order of the list. */
-const PAGES: readonly (readonly [tool: string, shows: string])[] = [
-  ["input_pipeline_analyzer", "how long each step waits for input, and which input ops take the time"],
-  ["tf_data_bottleneck_analysis", "which tf.data pipeline is slow, and which of its transformations is the bottleneck"],
-  ["op_profile", "which ops take the time, and how well they use the device"],
-  ["kernel_stats", "which kernels take the time of the GPU"],
-  ["framework_op_stats", "which framework ops take the time of host and device"],
-  ["source_view", "which lines of the program take the time"],
-  ["pod_viewer", "which worker is slow in which step"],
-  ["trace_viewer", "what ran when on devices and host threads"],
-];
+/** What the pages show, in the order of the list of a program without findings. */
+const PAGES: Readonly<Record<string, string>> = {
+  input_pipeline_analyzer: "how long each step waits for input, and which input ops take the time",
+  tf_data_bottleneck_analysis: "which transformation of which tf.data pipeline is the bottleneck",
+  time_budget: "what each step consists of, and what the host did meanwhile",
+  op_profile: "which ops take the time, and how well they use the device",
+  kernel_stats: "which kernels take the time of the GPU",
+  hlo_stats: "the ops of the compiled programs, with their time and rates",
+  framework_op_stats: "which framework ops take the time of host and device",
+  communication: "which collectives take time, and which device is late",
+  memory_profile: "what held the memory when",
+  memory_viewer: "which buffers a program needs at its peak",
+  source_view: "which lines of the program take the time",
+  pod_viewer: "which worker is slow in which step",
+  trace_viewer: "what ran when on devices and host threads",
+};
+const TRACE = "trace_viewer";
+const MOST_PAGES = 4;
 const TF_DATA = "tf_data_bottleneck_analysis";
-const SOURCE = "source_view";
-/** The tool of a run whose programs tell what lives at the peak. */
-const BUFFERS = "memory_viewer";
 /** Guides to profiling, by framework. */
 const GUIDES: Readonly<Record<string, string>> = {
   JAX: "[Profiling JAX programs](https://docs.jax.dev/en/latest/profiling.html)",
@@ -76,31 +81,37 @@ function TipText({ text, tools, keys }: { text: string } & Pick<PartProps, "tool
   );
 }
 
-export function RecommendedPages({ overview, tools, keys }: PartProps) {
-  const pages = PAGES.flatMap(([name, shows]) => {
-    const tool = availableTool(tools, name);
-    return tool === null ? [] : [{ tool, shows }];
-  });
+/** The pages that show the numbers of the first finding and the trace; without findings, the first that the run has. */
+function pagesOf(findings: readonly Finding[], tools: PartProps["tools"]): { tool: string; shows: string }[] {
+  const cited = findings[0]?.evidence.map(({ tool }) => tool.replace(/@$/, "")) ?? [];
+  const wanted = cited.length > 0 ? [...cited, TRACE] : Object.keys(PAGES);
+  return [...new Set(wanted)]
+    .flatMap((name) => {
+      const [tool, shows] = [availableTool(tools, name), PAGES[name]];
+      return tool === null || shows === undefined ? [] : [{ tool, shows }];
+    })
+    .slice(0, MOST_PAGES);
+}
+
+export function RecommendedPages({ overview, tools, keys, findings }: PartProps & { findings: readonly Finding[] }) {
+  const pages = pagesOf(findings, tools);
   const guides = overview.frameworks.flatMap((name) => GUIDES[name] ?? []);
   const documents = tools.has(TF_DATA) ? [...guides, ...TF_DATA_GUIDES] : guides;
   if (pages.length + documents.length === 0) return null;
   return (
     <Card title="Recommended pages" class="tips">
-      <ol>
+      <ul class="recommended">
         {pages.map(({ tool, shows }) => (
           <li key={tool}>
-            <Link to={keys(tool)}>{tools.get(tool)}</Link>: {shows}
-            {tool === SOURCE && tools.has(BUFFERS) ? (
-              <>
-                , or <Link to={keys(tool, { order: "peak" })}>hold the memory at its peak</Link>
-              </>
-            ) : null}
+            <Link to={keys(tool)} class="link" data-tip={`Shows ${shows}`}>
+              {tools.get(tool)}
+            </Link>
           </li>
         ))}
-      </ol>
+      </ul>
       {documents.length ? (
-        <>
-          <h3>Documents</h3>
+        <details>
+          <summary>Documents</summary>
           <ol>
             {documents.map((text) => (
               <li key={text}>
@@ -108,7 +119,7 @@ export function RecommendedPages({ overview, tools, keys }: PartProps) {
               </li>
             ))}
           </ol>
-        </>
+        </details>
       ) : null}
     </Card>
   );

@@ -13,7 +13,7 @@ export function TopOps({ page, overview, open, keys, tools, fileName }: PartProp
   const store = storeAt(state, "t1");
   if (ops.rowCount === 0) {
     return (
-      <Card title="Top operations on the device">
+      <Card title="Top operations on the device" collapsed={page.reading === "own"}>
         <p class="dim">
           No device op was recorded
           {!devices_recorded
@@ -32,7 +32,7 @@ export function TopOps({ page, overview, open, keys, tools, fileName }: PartProp
   return (
     <Card
       title={`Top ${plural(ops.rowCount, "operation")} on ${device_type || "the device"}`}
-      collapsed={false}
+      collapsed={page.reading === "own"}
       class="top-ops"
       help={
         "Framework ops by self time on the device, without idle time; shares are of the time of all ops.\n" +

@@ -41,6 +41,21 @@ export function gainOf({ share, saving_ps_per_step, segments }: Finding, base: s
   };
 }
 
+/** The page of the parts that savings lie in. */
+const BUDGET = "time_budget";
+
+/** The evidence that says again what the line of the gain says: its saving, and its share of the base. */
+export function gainProofs({ share, saving_ps_per_step, evidence }: Finding): { saving: Proof | null; share: Proof | null } {
+  const same = (of: string, unit: (one: string) => boolean): Proof | null =>
+    evidence.find((proof) => proof.tool === BUDGET && typeof proof.value === "number" && unit(proof.unit) && evidenceText(proof) === of) ??
+    null;
+  if (saving_ps_per_step <= 0) return { saving: null, share: null };
+  return {
+    saving: same(formatTime(saving_ps_per_step), (unit) => /^(?:[mun]?s|ps)$/.test(unit)),
+    share: same(formatPercent(100 * share), (unit) => unit === "%"),
+  };
+}
+
 /** The value of evidence with its unit; Python frames without their mark. */
 export function evidenceText({ value, unit }: Pick<Proof, "value" | "unit">): string {
   if (typeof value === "number") return formatQuantity(value, unit);

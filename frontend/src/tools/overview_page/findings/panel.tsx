@@ -15,7 +15,7 @@ import { Info } from "../../../widgets/content/info";
 import { Link } from "../../../widgets/content/link";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
 import type { Loaded } from "../../../widgets/status/use_load";
-import { checksOf, evidenceText, foundText, gainOf, opsOf, placeOf } from "./model";
+import { checksOf, evidenceText, foundText, gainOf, gainProofs, opsOf, placeOf } from "./model";
 import type { OpOfFinding } from "./model";
 import type { PartProps } from "../part";
 
@@ -73,8 +73,15 @@ function Found({ found, ...part }: PartProps & { found: RunFindings }) {
       {text ? <p>{text}</p> : null}
       {found.findings.length ? (
         <ol class="findings-list">
-          {found.findings.map((one) => (
-            <FindingItem key={one.id} one={one} base={found.base} {...part} />
+          {found.findings.map((one, i) => (
+            <FindingItem
+              key={one.id}
+              {...part}
+              one={one}
+              base={found.base}
+              open={i === 0}
+              titled={i === 0 && one.title === found.headline.title}
+            />
           ))}
         </ol>
       ) : null}
@@ -83,7 +90,16 @@ function Found({ found, ...part }: PartProps & { found: RunFindings }) {
   );
 }
 
-function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { one: Finding; base: string }) {
+interface ItemProps extends Omit<PartProps, "open"> {
+  one: Finding;
+  base: string;
+  /** The finding is open; the others open at a click. */
+  open: boolean;
+  /** The title stands above as the headline of the page. */
+  titled: boolean;
+}
+
+function FindingItem({ one, base, open, titled, page, tools, keys, overview }: ItemProps) {
   const chosen = useKey(page.state, FINDING_KEY) === one.id;
   const item = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -91,35 +107,13 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
     item.current?.scrollIntoView?.({ block: "center" });
     item.current?.focus({ preventScroll: true });
   }, [chosen]);
-  const gain = gainOf(one, base);
+  const told = gainProofs(one);
+  const evidence = one.evidence.filter((proof) => proof !== told.saving && proof !== told.share);
   const some = one.hosts.length > 0 && one.hosts.length < overview.environment.hosts;
-  return (
-    <li ref={item} class={chosen ? "finding chosen" : "finding"} tabIndex={-1} data-finding={one.id}>
-      <div class="finding-head">
-        <h3>{one.title}</h3>
-        {one.help ? <Info text={one.help} label={one.id} /> : null}
-      </div>
+  const content = (
+    <>
       <p class="finding-gain">
-        {gain ? (
-          <>
-            <span class="finding-bar" aria-hidden="true">
-              <i class={gain.severity} style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
-            </span>
-            <span
-              class="number finding-saving"
-              tabIndex={0}
-              data-tip={`${formatExact(one.saving_ps_per_step / 1e9, "ms")}\n${one.formula}`}
-            >
-              {gain.saving}
-            </span>
-            {one.segments.map((segment) => (
-              <SegmentLink key={segment.id} segment={segment} />
-            ))}
-            <b class="number">{gain.share}</b>
-          </>
-        ) : (
-          <span class="dim">no direct cost</span>
-        )}
+        <GainOf one={one} base={base} here={page.tool.id} tools={tools} keys={keys} />
         <span class={`finding-confidence ${one.confidence}`} tabIndex={0} data-tip={CONFIDENCE[one.confidence]}>
           {one.confidence} confidence
         </span>
@@ -129,15 +123,17 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
             {one.hosts.length > 3 ? ` and ${plural(one.hosts.length - 3, "more host")}` : ""}
           </span>
         ) : null}
-        {gain && tools.has(WHAT_IF) ? (
+        {one.saving_ps_per_step > 0 && tools.has(WHAT_IF) ? (
           <Link to={keys(WHAT_IF, { [FINDING_KEY]: one.id })} class="link finding-what-if" data-tip="The step without it, replayed">
             What would it gain?
           </Link>
         ) : null}
+        {one.help ? <Info text={one.help} label={one.id} /> : null}
       </p>
-      {one.evidence.length ? (
+      <p class="finding-advice">{one.advice}</p>
+      {evidence.length ? (
         <ul class="finding-evidence">
-          {one.evidence.map((proof) => (
+          {evidence.map((proof) => (
             <li key={`${proof.label}${proof.value}`}>
               <Evidence proof={proof} here={page.tool.id} tools={tools} keys={keys} />
             </li>
@@ -147,8 +143,59 @@ function FindingItem({ one, base, page, tools, keys, overview }: PartProps & { o
       {opsOf(one).map((op) => (
         <OpText key={op.text} {...op} tools={tools} keys={keys} />
       ))}
-      <p class="finding-advice">{one.advice}</p>
+    </>
+  );
+  const head = <h3>{one.title}</h3>;
+  return (
+    <li ref={item} class={chosen ? "finding chosen" : "finding"} tabIndex={-1} data-finding={one.id} aria-label={one.title}>
+      {open ? (
+        <>
+          {titled ? null : head}
+          {content}
+        </>
+      ) : (
+        <details open={chosen}>
+          <summary>{head}</summary>
+          {content}
+        </details>
+      )}
     </li>
+  );
+}
+
+type Leads = Pick<PartProps, "tools" | "keys"> & { here: string };
+
+/** What the finding could save, and the segments that it lies in; numbers that another page has lead there. */
+function GainOf({ one, base, ...leads }: Leads & { one: Finding; base: string }) {
+  const gain = gainOf(one, base);
+  if (gain === null) return <span class="dim">no direct cost</span>;
+  const told = gainProofs(one);
+  return (
+    <>
+      <span class="finding-bar" aria-hidden="true">
+        <i class={gain.severity} style={{ width: `${Math.min(100, 100 * one.share)}%` }} />
+      </span>
+      <span class="number finding-saving" tabIndex={0} data-tip={`${formatExact(one.saving_ps_per_step / 1e9, "ms")}\n${one.formula}`}>
+        <Led {...leads} proof={told.saving} text={gain.saving} />
+      </span>
+      {one.segments.map((segment) => (
+        <SegmentLink key={segment.id} segment={segment} />
+      ))}
+      <b class="number">
+        <Led {...leads} proof={told.share} text={gain.share} />
+      </b>
+    </>
+  );
+}
+
+/** A number of the gain, with the way to the page of the evidence that has it. */
+function Led({ proof, text, here, tools, keys }: Leads & { proof: Proof | null; text: string }) {
+  const tool = proof === null || proof.tool === CAPTURE_TOOL ? null : availableTool(tools, proof.tool);
+  if (proof === null || tool === null || tool === here) return <>{text}</>;
+  return (
+    <Link to={keys(tool, evidenceKeys(proof))} class="link finding-proof" data-tip={`${proof.label}\nOpen: ${tools.get(tool) ?? tool}`}>
+      {text}
+    </Link>
   );
 }
 
@@ -166,14 +213,15 @@ function SegmentLink({ segment: { id, name, ps } }: { segment: FindingSegment })
 /** The HLO text of an op that evidence is about, and the way to its line of code. */
 function OpText({ text, place, host, tools, keys }: Pick<PartProps, "tools" | "keys"> & OpOfFinding) {
   return (
-    <p class="finding-op">
-      <code data-tip="HLO instruction of the op">{text}</code>
+    <details class="finding-op">
+      <summary>HLO instruction</summary>
+      <code>{text}</code>{" "}
       {place !== null && tools.has(SOURCE) ? (
         <Link to={keys(SOURCE, { line: place, ...(host === undefined ? {} : { host }) })} class="link finding-source" data-tip={place}>
           {place.replace(/^.*\//, "")}
         </Link>
       ) : null}
-    </p>
+    </details>
   );
 }
 

@@ -15,7 +15,7 @@ describe("the summary", () => {
       "GPU 1 takes part in no step and is not averaged in.",
     ]);
     expect(barLabel).toBe("Of the time from step to step: 20 ms = 10 ms step + 10 ms between steps, mean over the devices that take part");
-    expect(segments.map(({ id }) => id)).toEqual(["device_compute", "input", "other", "between_steps"]);
+    expect(segments.map(({ id }) => id)).toEqual(["device_compute", "input", "idle_other", "between_steps"]);
   });
 
   it("names the largest category of other programs", () => {

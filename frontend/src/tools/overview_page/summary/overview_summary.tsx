@@ -7,6 +7,8 @@ import type { RunFindings } from "../../../base/documents";
 import type { Loaded } from "../../../widgets/status/use_load";
 import { whileLooking, withFindings } from "../findings/model";
 import { headline } from "./headline";
+import { keyFigures } from "./summary";
+import { Info } from "../../../widgets/content/info";
 import type { Headline } from "./headline";
 import type { PartProps } from "../part";
 import { Link } from "../../../widgets/content/link";
@@ -28,9 +30,12 @@ function titled(overview: PartProps["overview"], { data, error }: Props["answer"
 
 export function OverviewSummary({ page, overview, tools, keys, answer }: Props) {
   const { tone, title, sentences, barLabel, parts, segments } = titled(overview, answer);
+  // The average step stands in the sentence above.
+  const saysMore = segments.length === 0 || overview.steps.decomposition.base !== "step" || overview.steps.decomposition.devices.length > 1;
   const finding = answer.data?.headline.finding ?? null;
   const hosts = hostLine(overview.steps.hosts);
   const part = useKey(page.state, PART_KEY);
+  const facts = keyFigures(overview);
   return (
     <SummaryBox tone={tone} title={title}>
       <p>
@@ -43,7 +48,7 @@ export function OverviewSummary({ page, overview, tools, keys, answer }: Props) 
       </p>
       {segments.length || parts.length ? (
         <div class="summary-bar">
-          <span>{barLabel}</span>
+          {saysMore ? <span>{barLabel}</span> : null}
           {segments.length ? (
             <StepBar
               segments={segments}
@@ -55,6 +60,17 @@ export function OverviewSummary({ page, overview, tools, keys, answer }: Props) 
             <ShareBar parts={parts} label={barLabel} />
           )}
         </div>
+      ) : null}
+      {facts.length ? (
+        <dl class="key-figures">
+          {facts.map(({ name, value, help = "" }) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd class="number">{value}</dd>
+              <Info text={help} label={name} />
+            </div>
+          ))}
+        </dl>
       ) : null}
       {hosts ? (
         <p class={hosts.warn ? "host-line warn" : "host-line dim"}>

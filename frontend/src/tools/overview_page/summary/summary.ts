@@ -1,12 +1,34 @@
 // The Performance summary and the Run environment as lists of metrics. Pure.
 import { formatDate, formatPercent, formatQuantity, formatTime, plural } from "../../../base/format";
 import { breakdownIn, coveredPercent } from "../../../base/steps/reading";
-import { baseText, segmentsOf } from "../../../base/steps/decomposition";
+import { baseText, busyShare, categoriesOf } from "../../../base/steps/decomposition";
 import type { Decomposition, Overview } from "../../../base/documents";
 import type { Figure } from "../../../widgets/content/figures";
 import { stepTime, xprofPerformance } from "./xprof";
 
 const ms = (value: number): string => formatQuantity(value, "ms");
+
+const MATRIX_UNITS = "TPU matrix unit utilisation";
+const DUTY_CYCLE = "TPU duty cycle";
+const KEY_FIGURES: readonly string[] = [MATRIX_UNITS, DUTY_CYCLE];
+
+/** How busy the devices are, beside the bar at the top. */
+export function keyFigures(overview: Overview): Figure[] {
+  if (overview.xprof) return [];
+  const { steps, hardware } = overview;
+  const { base } = steps.decomposition;
+  if (hardware === "TPU") return tpu(overview).filter(({ name, value }) => KEY_FIGURES.includes(name) && value !== null);
+  const busy = busyShare(steps.decomposition);
+  if (busy === null) return [];
+  const help = "The device runs ops, communication or copies; in the rest it is idle.";
+  return [
+    {
+      name: "Device busy",
+      value: `${formatPercent(100 * busy)} of the ${base}`,
+      help: `${help}\nMean over steps and the devices that take part; share of the ${base}.\nSource: trace.`,
+    },
+  ];
+}
 
 /** The categories with their shares, those of the graph's top first; device compute with its parts. */
 function categories(found: Decomposition): Figure[] {
@@ -24,8 +46,8 @@ function categories(found: Decomposition): Figure[] {
     better: "lower",
     help: `What the shares below are of: ${baseText(found)}.\nSource: trace.`,
   };
-  const parts = [...segmentsOf(found)].reverse().flatMap((one): Figure[] => {
-    const inner = one.id === "device_compute" && one.parts.length > 1 ? one.parts : [];
+  const parts = [...categoriesOf(found)].reverse().flatMap((one): Figure[] => {
+    const inner = one.parts.length > 1 && ["device_compute", "other"].includes(one.id) ? one.parts : [];
     return [
       figure(one.name, one.ps, one.help),
       ...inner.map((part) => figure(`${one.name}: ${part.name.toLowerCase()}`, part.ps, part.help)),
@@ -96,7 +118,7 @@ function tpu({ utilization, efficiency }: Overview): Figure[] {
       help: `FLOP rate divided by the roofline's limit at the program's operational intensity.\n${over}\nSource: HLO cost estimate, trace.`,
     },
     {
-      name: "TPU duty cycle",
+      name: DUTY_CYCLE,
       value: orNull(utilization.duty_cycle_percent),
       better: "higher",
       help:
@@ -135,7 +157,7 @@ function tpu({ utilization, efficiency }: Overview): Figure[] {
 
 /** From hardware counters, else from the costs of the ops. */
 function matrixUnits(counted: number | null, estimated: number | null, over: string): Figure {
-  const name = "TPU matrix unit utilisation";
+  const name = MATRIX_UNITS;
   if (counted !== null)
     return {
       name,
