@@ -72,18 +72,19 @@ h.inEveryBrowser("memory", ({ name, browser }) => {
 
   test("what lives at a moment of the recording: by op, region and step, with life and what frees it", async () => {
     const tab = await open(browser(), "tf_input", "memory_profile");
-    await h.shows(tab, /in recorded blocks at the peak in 1 blocks?\./);
+    await h.shows(tab, "Live allocations at the peak");
     await press(tab, "By op");
     await h.until("the choice in the address", () => h.query(tab).get("stack") === "op");
     await h.shows(tab, "Allocated before or not recorded");
     const cards = await tab.frame().$$(".card");
-    const over = cards[await tab.frame().$$eval(".card", (all) => all.findIndex((one) => one.querySelector("h2, h3")?.textContent === "Memory over time"))];
+    const over = cards[await tab.frame().$$eval(".card", (all) => all.findIndex((one) => one.querySelector("h2, h3")?.textContent === "Memory timeline"))];
     await over.evaluate((element) => element.scrollIntoView({ block: "center" }));
     const canvas = await h.until("a drawn chart", () => over.$(".chart-canvas[data-drawn]"));
     const box = await canvas.boundingBox();
     await tab.page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);
     await h.until("the moment in the address", () => h.query(tab).get("instant"));
-    await h.shows(tab, /in recorded blocks at .* s/);
+    await h.shows(tab, /in recorded blocks at .*s/);
+    await h.shows(tab, /Blocks at .*s/);
     await fits(tab);
     await h.screenshot(tab, `memory-recorded-${name}`);
     h.assertClean(tab);

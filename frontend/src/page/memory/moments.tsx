@@ -1,7 +1,7 @@
-// Memory over time with a choice of what is stacked; a click on a moment lists what lives there.
+// The timeline of a memory with a choice of what is stacked, and the table of what lives at a moment.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { StepsChart } from "../../base/chart/chart_spec";
+import type { Mark, StepsChart } from "../../base/chart/chart_spec";
 import type { TableData } from "../../base/table/table_data";
 import { Chart } from "../../widgets/chart/chart";
 import { Card } from "../../widgets/content/card";
@@ -11,61 +11,79 @@ import { storeAt } from "../page_state";
 
 interface Props {
   state: UrlState;
+  title: string;
   help: string;
   file: string;
   spec: StepsChart;
   /** What can be stacked, the first without a key in the address, and what is. */
   stacks: readonly { id: string; label: string }[];
   stack: string;
-  /** The moments of the peak and of the list, on the axis of the chart. */
-  peak: number;
-  shown: number;
-  onPick: (place: number) => void;
-  /** What the list below is. */
-  status: string;
-  listTitle: string;
-  live: TableData;
-  /** Prefix of the keys of the list's table. */
-  table: string;
-  rowTools?: (row: number) => ComponentChildren;
+  marks: readonly Mark[];
+  startHidden?: readonly string[];
+  zoom?: readonly [number, number] | null;
+  onZoom?: (zoom: readonly [number, number] | null) => void;
+  onPick?: ((place: number) => void) | undefined;
+  /** Beside the switch, and between chart and table. */
+  tools?: ComponentChildren;
+  children?: ComponentChildren;
+  table: {
+    /** Differs for every moment. */
+    key: string;
+    title: string;
+    data: TableData;
+    /** Prefix of its keys in the address. */
+    store: string;
+    rowTools?: (row: number) => ComponentChildren;
+    onOpen?: (row: number) => void;
+  };
 }
 
-export function Moments(props: Props) {
-  const { state, file, stacks, stack, peak, shown } = props;
-  const store = useMemo(() => storeAt(state, props.table), [state, props.table]);
-  const marks = [{ from: peak, colour: null, label: "peak" }, ...(shown === peak ? [] : [{ from: shown, colour: null, label: "shown" }])];
-  const tools = (
-    <span class="segmented" role="group" aria-label="Stack by">
-      {stacks.map(({ id, label }, i) => (
-        <button key={id} type="button" aria-pressed={stack === id} onClick={() => state.set({ stack: i === 0 ? null : id }, "replace")}>
-          {label}
-        </button>
-      ))}
-    </span>
-  );
+export function Moments({ state, stacks, stack, onPick, table, ...props }: Props) {
+  const store = useMemo(() => storeAt(state, table.store), [state, table.store]);
   return (
-    <Card title="Memory over time" help={props.help}>
+    <Card
+      title={props.title}
+      help={props.help}
+      tools={
+        <>
+          {props.tools}
+          <span class="segmented" role="group" aria-label="Stack by">
+            {stacks.map(({ id, label }, i) => (
+              <button
+                key={id}
+                type="button"
+                aria-pressed={stack === id}
+                onClick={() => state.set({ stack: i === 0 ? null : id }, "replace")}
+              >
+                {label}
+              </button>
+            ))}
+          </span>
+        </>
+      }
+    >
       <Chart
+        key={stack}
         spec={props.spec}
         title=""
-        tools={tools}
-        fileName={`${file}_over_time`}
+        fileName={`${props.file}_timeline`}
         height={230}
-        marks={marks}
-        onPick={props.onPick}
-        pickHint="Click: list what lives here. Drag: zoom."
+        marks={props.marks}
+        {...(props.onZoom ? { zoom: props.zoom ?? null, onZoom: props.onZoom } : {})}
+        startHidden={props.startHidden ?? []}
+        onPick={onPick}
+        pickHint={onPick ? "Click: list what lives here. Drag: zoom." : "Drag: zoom. Right click or Escape: show all."}
       />
-      <p class="dim" role="status">
-        {props.status}
-      </p>
+      {props.children}
       <FitTable
-        key={String(shown)}
+        key={table.key}
         most={320}
-        data={props.live}
-        title={props.listTitle}
-        fileName={`${file}_live`}
+        data={table.data}
+        title={table.title}
+        fileName={`${props.file}_live`}
         store={store}
-        {...(props.rowTools ? { rowTools: props.rowTools } : {})}
+        {...(table.rowTools ? { rowTools: table.rowTools } : {})}
+        {...(table.onOpen ? { onOpen: table.onOpen } : {})}
       />
     </Card>
   );

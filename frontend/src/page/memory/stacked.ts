@@ -8,6 +8,7 @@ export interface Part {
   name: string;
   bytes: readonly number[];
   colour: Colour;
+  striped?: boolean;
 }
 
 /** Memory at some moments, ascending. */
@@ -33,9 +34,10 @@ export function stackedChart(memory: MemoryParts): StepsChart {
     x,
     y: { name: "Memory", unit: "bytes" },
     at: [...at],
-    series: parts.map(({ name, bytes, colour }) => ({
+    series: parts.map(({ name, bytes, colour, striped = false }) => ({
       name: sentenceCase(name),
       colour,
+      striped,
       draw: "area" as const,
       opacity: 0.85,
       values: bytes,

@@ -3,8 +3,11 @@ import type { PageProps } from "../../page/page";
 import type { AllocationsOverTime } from "../../base/documents";
 import { tableOf } from "../../base/testing";
 import { showPage } from "../../page/testing";
+import { CATEGORIES } from "../../base/steps/step_category";
+import { PARTS } from "./model";
 import { liveSentence, recordedChart } from "./over_time";
-import { RecordedMoments } from "./over_time_card";
+import { MEMORY } from "./testing";
+import { TimelineCard } from "./timeline_card";
 
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
 
@@ -50,7 +53,7 @@ it("stacks regions, ops and steps, which add up to the memory in use", () => {
     expect(chart.at.map((_, i) => chart.series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))).toEqual(ANSWER.heap);
   }
   const chart = recordedChart(ANSWER, "op");
-  expect([chart.at, chart.x.name]).toEqual([[1, 2, 4], "Time since the start of the recording (ms)"]);
+  expect([chart.at, chart.x.name]).toEqual([[1e9, 2e9, 4e9], "Timestamp (ms)"]);
   expect(chart.tip(1)).toMatchObject({
     title: "At 2 ms",
     lines: [{ text: "106 B" }, { name: "A", text: "64 B" }, { name: "B" }, { text: "10 B" }],
@@ -67,14 +70,43 @@ it("says what the list is", () => {
 
 it("asks for the moment in the address, and leads from a block to its line", async () => {
   const asked: URL[] = [];
-  const Page = (page: PageProps) => <RecordedMoments page={page} memory="0" own={["instant"]} file="f" />;
-  const { root, keys } = await showPage({ ids: [], Page }, TOOL, (address: URL) => (asked.push(address), ANSWER), { instant: "1" });
+  const Page = (page: PageProps) => (
+    <TimelineCard page={page} memory={MEMORY} own={["instant"]} file="f" zoom={null} onZoom={() => undefined} tools={null} />
+  );
+  const { root, keys } = await showPage(
+    { ids: [], Page },
+    TOOL,
+    (address: URL) => (asked.push(address), { ...ANSWER, instant: 2, at_ps: 4e9 }),
+    { instant: "2" },
+  );
   expect([asked[0]?.searchParams.get("tag"), asked[0]?.searchParams.get("memory_id"), asked[0]?.searchParams.get("instant")]).toEqual([
     "allocations_over_time",
     "0",
-    "1",
+    "2",
   ]);
-  expect(root.textContent).toContain("96 B in recorded blocks at the peak");
+  expect(root.textContent).toContain("96 B in recorded blocks at 4 ms");
+  expect(root.textContent).toContain("Blocks at 4 ms");
   [...root.querySelectorAll("button")].find((one) => one.textContent === "By step")?.click();
   expect(keys.get("stack")).toBe("step");
+  [...root.querySelectorAll("button")].find((one) => one.textContent === "Back to the peak")?.click();
+  expect(keys.has("instant")).toBe(false);
+});
+
+it("asks for the blocks only when they are needed, and has one table, of the peak", async () => {
+  const asked: URL[] = [];
+  const Page = (page: PageProps) => (
+    <TimelineCard page={page} memory={MEMORY} own={[]} file="f" zoom={null} onZoom={() => undefined} tools={null} />
+  );
+  const { root } = await showPage({ ids: [], Page }, TOOL, (address: URL) => (asked.push(address), ANSWER));
+  expect([asked.length, root.querySelectorAll(".table").length]).toEqual([0, 1]);
+  expect(root.textContent).toContain("Live allocations at the peak");
+});
+
+it("has the stack in its own colour, and what is not known in grey", () => {
+  const chart = recordedChart(
+    { ...ANSWER, stacks: { ...ANSWER.stacks, region: [{ name: "stack of programs", bytes: [74, 106, 42] }] } },
+    "region",
+  );
+  expect(chart.series.map(({ colour, striped }) => [colour, striped])).toEqual([[PARTS.stack.colour, true]]);
+  expect(recordedChart(ANSWER, "region").series.map(({ colour }) => colour)).toEqual([0, 3, CATEGORIES.other.colour]);
 });

@@ -1,28 +1,39 @@
 // An allocator's memory over time by region, op and step: its chart. Pure.
 import type { AllocationsOverTime } from "../../base/documents";
-import type { StepsChart } from "../../base/chart/chart_spec";
+import type { Colour, StepsChart } from "../../base/chart/chart_spec";
 import { cutMiddle, formatBytes, formatTime, plural } from "../../base/format";
 import { numberColumn } from "../../base/table/columns";
+import { CATEGORIES } from "../../base/steps/step_category";
 import { stackedChart } from "../../page/memory/stacked";
+import { PARTS } from "./model";
 
-export const STACKS = ["region", "op", "step"] as const;
+export const STACKS = ["state", "region", "op", "step"] as const;
 export type Stack = (typeof STACKS)[number];
 
 /** Names of ops begin with those of modules; blocks list them in full. */
 const LONGEST_NAME = 60;
 
-export const msOf = (ps: number): number => ps / 1e9;
+/** What the server calls the stack of programs and the rest of the heap. */
+const STACK = "stack of programs";
+const UNSEEN = "allocated before or not recorded";
+/** Hues that mean neither stack nor heap nor free memory. */
+const HUES = [0, 3, 4, 7, 6];
+
+/** The look of a part: the stack as in the chart of the states, what is unknown in grey. */
+function lookOf(name: string, place: number): { colour: Colour; striped: boolean } {
+  if (name === STACK) return PARTS.stack;
+  return { colour: name === UNSEEN ? CATEGORIES.other.colour : (HUES[place % HUES.length] ?? 0), striped: false };
+}
 
 /** Stacked areas over the time of the recording. */
-export function recordedChart(found: AllocationsOverTime, by: Stack): StepsChart {
+export function recordedChart(found: AllocationsOverTime, by: Exclude<Stack, "state">): StepsChart {
   const { shown, time_ps: timePs, heap, instants } = found;
-  const at = timePs.map(msOf);
-  const from = at[0] ?? 0;
+  const from = timePs[0] ?? 0;
   return stackedChart({
-    x: { name: "Time since the start of the recording (ms)", unit: null, from, to: Math.max(from + 1e-6, at[at.length - 1] ?? 0) },
-    at,
+    x: { name: "Timestamp (ms)", unit: null, from, to: Math.max(from + 1e3, timePs.at(-1) ?? 0), labelFactor: 1e-9 },
+    at: timePs,
     heap,
-    parts: found.stacks[by].map(({ name, bytes }, i) => ({ name: cutMiddle(name, LONGEST_NAME), bytes, colour: i })),
+    parts: found.stacks[by].map(({ name, bytes }, i) => ({ name: cutMiddle(name, LONGEST_NAME), bytes, ...lookOf(name, i) })),
     sentence: `Memory over time: ${String(shown.length)} of ${String(instants)} events, peak ${formatBytes(Math.max(0, ...heap))}.`,
     titleAt: (place) => `At ${formatTime(timePs[place] ?? 0)}`,
     moments: () => [numberColumn("time", "Time", "ps", "Since the start of the recording.", timePs)],

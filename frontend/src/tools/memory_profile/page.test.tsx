@@ -26,7 +26,7 @@ describe("the memory profile", () => {
     expect(shown.text()).toContain("at the peak 600 B of 1,000 B (60.0%) is in use");
     expect(shown.root.querySelector("select")?.value).toBe("0");
     expect(shown.text()).toContain("model/conv/Conv2D");
-    expect(shown.text()).toContain("1 run. Double click");
+    expect(shown.text()).toContain("HLO modules");
     expect([...shown.root.querySelectorAll(".chart-legend button")].map((button) => button.textContent)).toEqual([
       "Stack",
       "Heap",
@@ -63,7 +63,7 @@ describe("the memory profile", () => {
     const button = [...shown.root.querySelectorAll("button")].find((one) => one.textContent === "Table");
     button?.click();
     await settle(shown.root);
-    expect(shown.root.querySelectorAll(".table").length).toBe(3);
+    expect(shown.root.querySelectorAll(".table").length).toBe(2);
   });
 
   it("explains which events are missing", async () => {

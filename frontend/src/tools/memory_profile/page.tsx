@@ -10,7 +10,6 @@ import { numbersOf } from "../../api/payload/fields";
 import type { AllocatorMemory, MemoryProfile } from "../../base/documents";
 import type { TableData } from "../../base/table/table_data";
 import { formatBytes, plural } from "../../base/format";
-import { Chart } from "../../widgets/chart/chart";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Card } from "../../widgets/content/card";
 import { Figures } from "../../widgets/content/figures";
@@ -19,20 +18,8 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
-import {
-  PARTS,
-  figures,
-  fullest,
-  headline,
-  hidesFree,
-  historyChart,
-  isUnnamed,
-  modulesOf,
-  peakMark,
-  peakMarker,
-  peaksTable,
-} from "./model";
-import { RecordedMoments } from "./over_time_card";
+import { figures, fullest, headline, modulesOf, peakMarker, peaksTable } from "./model";
+import { TimelineCard } from "./timeline_card";
 import "./page.css";
 
 /** Query keys of this page. */
@@ -94,9 +81,6 @@ function Content({ page, profile, first }: ContentProps) {
   const onZoom = (next: readonly [number, number] | null): void =>
     state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace");
   const modules = useMemo(() => modulesOf(profile.modules, memory.id), [profile, memory]);
-  const chart = useMemo(() => historyChart(memory), [memory]);
-  const marks = useMemo(() => [peakMark(memory)], [memory]);
-  const store = useMemo(() => storeAt(state, "t1"), [state]);
   const base = useBase<MemoryProfile>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
   const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
@@ -119,8 +103,14 @@ function Content({ page, profile, first }: ContentProps) {
             <FitTable most={300} data={peaks} title="" fileName={`${file}_base`} store={baseStore} />
           </Card>
         )}
-        <div class="columns narrow-wide">
-          <Card title="Memory">
+        <TimelineCard
+          page={page}
+          memory={memory}
+          own={OWN_KEYS}
+          file={file}
+          zoom={zoom}
+          onZoom={onZoom}
+          tools={
             <label class="memory-choice">
               <span>Memory ID</span>
               <select
@@ -135,41 +125,10 @@ function Content({ page, profile, first }: ContentProps) {
                 ))}
               </select>
             </label>
-            <Figures items={figures(memory)} />
-          </Card>
-          <Card
-            title="Memory timeline"
-            help={
-              "State of the memory after every allocation and deallocation.\n" +
-              "All events up to 1,000, else the one with the highest usage of each of 1,000 groups.\n" +
-              "Source: trace."
-            }
-          >
-            <Chart
-              key={memory.id}
-              spec={chart}
-              title=""
-              fileName={`${file}_timeline`}
-              height={310}
-              marks={marks}
-              zoom={zoom}
-              onZoom={onZoom}
-              startHidden={hidesFree(memory) ? [PARTS.free.name] : []}
-              pickHint="Drag: zoom. Right click or Escape: show all."
-            />
-          </Card>
-        </div>
-        <RecordedMoments page={page} memory={memory.id} own={OWN_KEYS} file={file} />
-        <Card
-          title="Live allocations at the peak"
-          help={"Allocations of the peak's step that were not freed before the peak; identical ones are one row.\nSource: trace."}
-        >
-          {isUnnamed(memory) ? (
-            <p class="dim">
-              The profile has no op names for these allocations. Only TensorFlow records them; for JAX, see the Memory viewer.
-            </p>
-          ) : null}
-          <FitTable key={memory.id} most={420} data={memory.live} title="" fileName={`${file}_peak`} store={store} />
+          }
+        />
+        <Card title="Memory summary" collapsed>
+          <Figures items={figures(memory)} />
         </Card>
         {modules.rowCount ? <Modules modules={modules} fileName={file} state={page.state} onZoom={onZoom} /> : null}
       </div>
@@ -192,7 +151,7 @@ function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
     if (begin !== undefined && end !== undefined) onZoom([begin, Math.max(end, begin + 1)]);
   };
   return (
-    <Card title="HLO modules" help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>
+    <Card title="HLO modules" collapsed help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>
       <p class="dim">{plural(modules.rowCount, "run")}. Double click or Enter zooms the timeline to one.</p>
       <FitTable most={320} data={modules} title="" fileName={`${fileName}_modules`} store={store} onOpen={open} />
     </Card>

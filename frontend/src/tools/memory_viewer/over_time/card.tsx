@@ -80,6 +80,7 @@ function ProgramMoments({ page: { state, host }, found, own, file, module }: Pro
   return (
     <Moments
       state={state}
+      title="Memory over time"
       help={
         "Bytes in use at each instant of the heap simulation, by kind of buffer or by the ten lines with most at the peak.\n" +
         "Kept for backward: written by the forward pass and read by the backward pass. Arguments grow with the batch, parameters do not (below).\n" +
@@ -89,25 +90,32 @@ function ProgramMoments({ page: { state, host }, found, own, file, module }: Pro
       spec={spec}
       stacks={CHOICES}
       stack={by}
-      peak={found.peak}
-      shown={found.instant}
+      marks={[
+        { from: found.peak, colour: null, label: "peak" },
+        ...(found.instant === found.peak ? [] : [{ from: found.instant, colour: null, label: "shown" }]),
+      ]}
       onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
-      status={`${formatBytes(found.live_bytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}
-      listTitle={`Buffers at ${where}`}
-      live={found.live}
-      table="t2"
-      rowTools={(row) =>
-        sources[row] ? (
-          <button
-            type="button"
-            class="button ghost"
-            onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
-          >
-            Source
-          </button>
-        ) : null
-      }
-    />
+      table={{
+        key: String(found.instant),
+        title: `Buffers at ${where}`,
+        data: found.live,
+        store: "t2",
+        rowTools: (row) =>
+          sources[row] ? (
+            <button
+              type="button"
+              class="button ghost"
+              onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
+            >
+              Source
+            </button>
+          ) : null,
+      }}
+    >
+      <p class="dim" role="status">
+        {`${formatBytes(found.live_bytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}
+      </p>
+    </Moments>
   );
 }
 
