@@ -128,7 +128,7 @@ h.inEveryBrowser("pages", ({ name, browser }) => {
     old.delete("reading");
     old.set("view", "xprof");
     const again = await open(browser(), old.toString(), "Step-time graph");
-    assert.equal(await again.frame().$eval('.reading button[aria-pressed="true"]', (e) => e.textContent), "XProf");
+    assert.equal(await again.frame().$eval('.reading button[aria-pressed="true"]', (e) => e.textContent), "As XProf");
     await close(tab);
     await close(again);
   });

@@ -82,8 +82,8 @@ export function Rail(props: Props) {
         </section>
       )}
       {collapsed || !props.readings ? null : (
-        <section class="rail-part" aria-label="Reading">
-          <h2>Reading</h2>
+        <section class="rail-part" aria-label="Step times">
+          <h2>Step times</h2>
           <ReadingSwitch reading={props.reading} onChoose={props.onReading} />
         </section>
       )}

@@ -133,11 +133,11 @@ describe("shell", () => {
   it("switches the reading of all pages in the address, kept on the way to another tool and undone by the back button", async () => {
     await open("?run=new&tool=stats");
     const pressed = () => text('.reading [aria-pressed="true"]');
-    expect(pressed()).toBe("Time budget");
+    expect(pressed()).toBe("Measured");
     [...document.querySelectorAll<HTMLButtonElement>(".reading button")][1]?.click();
     await flush();
     expect(window.location.search).toBe("?run=new&tool=stats&reading=xprof");
-    expect([pressed(), text("#page")]).toEqual(["XProf", "new|stats|h1|h1|xprof"]);
+    expect([pressed(), text("#page")]).toEqual(["As XProf", "new|stats|h1|h1|xprof"]);
     expect(text(".crumbs")).toContain("XProf's reading");
     document.querySelector<HTMLElement>('[data-tool="trace_viewer@"]')?.click();
     await flush();
@@ -145,7 +145,7 @@ describe("shell", () => {
     window.history.replaceState(null, "", "/?run=new&tool=stats#profile");
     window.dispatchEvent(new PopStateEvent("popstate"));
     await flush();
-    expect([pressed(), text("#page")]).toEqual(["Time budget", "new|stats|h1|h1"]);
+    expect([pressed(), text("#page")]).toEqual(["Measured", "new|stats|h1|h1"]);
   });
 
   it("names tools, run and the tab by addresses that open in other tabs", async () => {

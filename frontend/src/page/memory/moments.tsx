@@ -23,8 +23,7 @@ interface Props {
   zoom?: readonly [number, number] | null;
   onZoom?: (zoom: readonly [number, number] | null) => void;
   onPick?: ((place: number) => void) | undefined;
-  /** Beside the switch, and between chart and table. */
-  tools?: ComponentChildren;
+  /** Between chart and table. */
   children?: ComponentChildren;
   table: {
     /** Differs for every moment. */
@@ -41,12 +40,12 @@ interface Props {
 export function Moments({ state, stacks, stack, onPick, table, ...props }: Props) {
   const store = useMemo(() => storeAt(state, table.store), [state, table.store]);
   return (
-    <Card
-      title={props.title}
-      help={props.help}
-      tools={
-        <>
-          {props.tools}
+    <Card title={props.title} help={props.help}>
+      <Chart
+        key={stack}
+        spec={props.spec}
+        title=""
+        tools={
           <span class="segmented" role="group" aria-label="Stack by">
             {stacks.map(({ id, label }, i) => (
               <button
@@ -59,13 +58,7 @@ export function Moments({ state, stacks, stack, onPick, table, ...props }: Props
               </button>
             ))}
           </span>
-        </>
-      }
-    >
-      <Chart
-        key={stack}
-        spec={props.spec}
-        title=""
+        }
         fileName={`${props.file}_timeline`}
         height={230}
         marks={props.marks}

@@ -11,7 +11,8 @@ import { sumBy } from "../../base/chart/slices";
 import type { Amount } from "../../base/chart/slices";
 import type { Cell, TableColumn, TableData } from "../../base/table/table_data";
 
-export const GROUPS = ["launch", "kernel", "op"] as const;
+/** The first is shown first. */
+export const GROUPS = ["kernel", "launch", "op"] as const;
 export type Group = (typeof GROUPS)[number];
 export const NO_OP = "(no op)";
 
@@ -48,9 +49,12 @@ export function kernelsOf({ kernels: table }: KernelStats): Kernels {
   };
 }
 
+/** What a kernel takes of a multiprocessor; GPUs that do not record it have no value. */
+const RESOURCES = ["occupancy_pct", "registers_per_thread", "shmem_bytes"] as const;
+
 /** Columns with the same value in every row are hidden at first, but for those that identify or measure. */
 export function sameEverywhere(table: TableData): string[] {
-  const kept: readonly string[] = ["kernel_name", "name", "share", "op_name", "others", ...COMPARED];
+  const kept: readonly string[] = ["kernel_name", "name", "share", "op_name", "others", ...RESOURCES, ...COMPARED];
   return constantColumns(table).filter((id) => !kept.includes(id));
 }
 
@@ -91,6 +95,15 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
     return lists.map((rows) => rows.map((row) => from[row] ?? 0).reduce((a, b) => join(a, b)));
   };
   const sum = (a: number, b: number): number => a + b;
+  /** The largest of the launches that have a value; of occupancy the least. */
+  const resource = (id: (typeof RESOURCES)[number]): (number | null)[] => {
+    const from = columnOf(kernels.table, id) ?? [];
+    const pick = id === "occupancy_pct" ? Math.min : Math.max;
+    return lists.map((rows) => {
+      const known = rows.flatMap((row) => (typeof from[row] === "number" ? [from[row]] : []));
+      return known.length > 0 ? pick(...known) : null;
+    });
+  };
   const runs = fold("occurrences", sum);
   const total = kernels.allUs;
   const uses = columnOf(kernels.table, "is_kernel_using_tensor_core");
@@ -132,6 +145,9 @@ export function groupKernels(kernels: Kernels, group: Group): TableData {
         null,
         "Number of distinct combinations of grid, block, registers and op.",
         lists.map(({ length }) => length),
+      ),
+      ...RESOURCES.filter((id) => columnOf(kernels.table, id) !== null).map((id) =>
+        like(id, resource(id), { help: id === "occupancy_pct" ? "The least of its launches." : "The most of its launches." }),
       ),
       like("is_op_tensor_core_eligible", any(eligible), { id: "eligible", help: "Whether any of its ops can run on tensor cores." }),
       like("is_kernel_using_tensor_core", any(uses), {

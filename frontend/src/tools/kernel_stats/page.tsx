@@ -65,7 +65,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
   const kernel = useKey(state, "kernel") ?? "";
   const op = useKey(state, "op") ?? "";
   const by = useKey(state, "by");
-  const group = GROUPS.find((one) => one === by) ?? "launch";
+  const group = GROUPS.find((one) => one === by) ?? GROUPS[0];
   const shown = useMemo(() => filterKernels(kernels, kernel, op), [kernels, kernel, op]);
   const { base, found } = useComparedBase(page, { read: kernelsOf, params: opRequest(page) });
   const per = usePerStep(page, found);
@@ -119,7 +119,7 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
               key={one}
               type="button"
               aria-pressed={group === one}
-              onClick={() => state.set({ by: one === "launch" ? null : one, sort: null, filter: null, hide: null }, "push")}
+              onClick={() => state.set({ by: one === GROUPS[0] ? null : one, sort: null, filter: null, hide: null }, "push")}
             >
               {GROUP_LABELS[one]}
             </button>

@@ -71,7 +71,7 @@ it("says what the list is", () => {
 it("asks for the moment in the address, and leads from a block to its line", async () => {
   const asked: URL[] = [];
   const Page = (page: PageProps) => (
-    <TimelineCard page={page} memory={MEMORY} own={["instant"]} file="f" zoom={null} onZoom={() => undefined} tools={null} />
+    <TimelineCard page={page} memory={MEMORY} own={["instant"]} file="f" zoom={null} onZoom={() => undefined} />
   );
   const { root, keys } = await showPage(
     { ids: [], Page },
@@ -94,9 +94,7 @@ it("asks for the moment in the address, and leads from a block to its line", asy
 
 it("asks for the blocks only when they are needed, and has one table, of the peak", async () => {
   const asked: URL[] = [];
-  const Page = (page: PageProps) => (
-    <TimelineCard page={page} memory={MEMORY} own={[]} file="f" zoom={null} onZoom={() => undefined} tools={null} />
-  );
+  const Page = (page: PageProps) => <TimelineCard page={page} memory={MEMORY} own={[]} file="f" zoom={null} onZoom={() => undefined} />;
   const { root } = await showPage({ ids: [], Page }, TOOL, (address: URL) => (asked.push(address), ANSWER));
   expect([asked.length, root.querySelectorAll(".table").length]).toEqual([0, 1]);
   expect(root.textContent).toContain("Live allocations at the peak");

@@ -96,6 +96,20 @@ function Content({ page, profile, first }: ContentProps) {
           <p>
             {sentences.join(" ")} <Link to={trace}>Open the trace viewer at the peak</Link>
           </p>
+          <label class="memory-choice">
+            <span>Memory ID</span>
+            <select
+              class="field"
+              value={memory.id}
+              onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null, instant: null }, "push")}
+            >
+              {profile.memories.map(({ id, peak }) => (
+                <option key={id} value={id}>
+                  {id} (peak {formatBytes(peak.used)})
+                </option>
+              ))}
+            </select>
+          </label>
         </SummaryBox>
         <BaseLine page={page} answer={base} note={base.data !== null && other === null ? `The base has no memory ${memory.id}.` : ""} />
         {peaks === null ? null : (
@@ -103,30 +117,7 @@ function Content({ page, profile, first }: ContentProps) {
             <FitTable most={300} data={peaks} title="" fileName={`${file}_base`} store={baseStore} />
           </Card>
         )}
-        <TimelineCard
-          page={page}
-          memory={memory}
-          own={OWN_KEYS}
-          file={file}
-          zoom={zoom}
-          onZoom={onZoom}
-          tools={
-            <label class="memory-choice">
-              <span>Memory ID</span>
-              <select
-                class="field"
-                value={memory.id}
-                onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null, instant: null }, "push")}
-              >
-                {profile.memories.map(({ id, peak }) => (
-                  <option key={id} value={id}>
-                    {id} (peak {formatBytes(peak.used)})
-                  </option>
-                ))}
-              </select>
-            </label>
-          }
-        />
+        <TimelineCard page={page} memory={memory} own={OWN_KEYS} file={file} zoom={zoom} onZoom={onZoom} />
         <Card title="Memory summary" collapsed>
           <Figures items={figures(memory)} />
         </Card>

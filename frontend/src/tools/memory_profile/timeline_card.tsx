@@ -1,5 +1,4 @@
 // The timeline of an allocator by state, region, op or step, and what lives at the peak or at a chosen moment.
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { documentOf } from "../../api/client";
 import { textsOf } from "../../api/payload/fields";
@@ -30,7 +29,6 @@ interface Props {
   file: string;
   zoom: readonly [number, number] | null;
   onZoom: (zoom: readonly [number, number] | null) => void;
-  tools: ComponentChildren;
 }
 
 /** The blocks over time; not asked for until a page needs them. */
@@ -44,7 +42,7 @@ function useRecorded({ run, host, client }: PageProps, memory: string, instant: 
   return { found, why: answer.error === null ? null : explain(answer.error, { run, tool: TOOL }).why };
 }
 
-export function TimelineCard({ page, memory, own, file, zoom, onZoom, tools }: Props) {
+export function TimelineCard({ page, memory, own, file, zoom, onZoom }: Props) {
   const { state, host } = page;
   const [stacked, instant] = [useKey(state, "stack"), useKey(state, "instant")];
   const by: Stack = STACKS.find((one) => one === stacked) ?? "state";
@@ -71,7 +69,6 @@ export function TimelineCard({ page, memory, own, file, zoom, onZoom, tools }: P
           ? undefined
           : (place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")
       }
-      tools={tools}
       table={
         chosen === null
           ? { key: memory.id, title: "Live allocations at the peak", data: memory.live, store: "t1" }

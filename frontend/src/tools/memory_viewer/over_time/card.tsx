@@ -125,8 +125,13 @@ const POSITIONS = { least: -8, most: 20 } as const;
 
 function Fit({ page: { state }, found }: { page: PageProps; found: ProgramMemoryOverTime }) {
   const [more, setMore] = useState(false);
-  const held = Number(useKey(state, "batch") ?? "4");
-  const position = Number.isInteger(held) ? Math.max(POSITIONS.least, Math.min(POSITIONS.most, held)) : 4;
+  const wanted = useKey(state, "batch");
+  const held = Number(wanted ?? "0");
+  const position = Number.isInteger(held) ? Math.max(POSITIONS.least, Math.min(POSITIONS.most, held)) : 0;
+  const [fixed, scaled] = [useKey(state, "fixed"), useKey(state, "scaled")];
+  // No verdict before something is changed or ticked, nor where nothing grows with the batch.
+  const grows = columnOf(found.assumed, "scales")?.some((scales) => scales === true) ?? false;
+  const asked = (wanted !== null || fixed !== null || scaled !== null) && grows;
   const k = factorOf(position);
   const rows = Array.from({ length: found.assumed.rowCount }, (_, row) => row);
   const text = (id: string): string[] => textsOf(found.assumed, id, "the table of assumptions");
@@ -153,11 +158,17 @@ function Fit({ page: { state }, found }: { page: PageProps; found: ProgramMemory
           max={POSITIONS.most}
           step={1}
           value={position}
-          aria-valuetext={`${String(Number(k.toPrecision(3)))} times, ${formatBytes(peakAt(found, k))}`}
-          onInput={(event) => state.set({ batch: event.currentTarget.value === "4" ? null : event.currentTarget.value }, "replace")}
+          aria-valuetext={`${String(Number(k.toPrecision(3)))} times${asked ? `, ${formatBytes(peakAt(found, k))}` : ""}`}
+          onInput={(event) => state.set({ batch: event.currentTarget.value }, "replace")}
         />
       </label>
-      <p aria-live="polite">{fitSentence(found, k)}</p>
+      <p aria-live="polite">
+        {asked
+          ? fitSentence(found, k)
+          : grows
+            ? "Move the slider: the peak for another batch appears here."
+            : "Tick what grows with the batch, then move the slider."}
+      </p>
       <p class="dim">
         {found.batch > 0
           ? `The batch is taken to be ${String(found.batch)}, the first dimension of the arguments that are no parameters.`

@@ -80,7 +80,9 @@ it("keeps changed assumptions as a list", () => {
 it("lists what lives at the peak, and asks again for another assumption", async () => {
   const { root, keys, asked } = await show();
   expect(root.textContent).toContain("1 KiB live at the peak in 3 buffers.");
-  expect(root.textContent).toContain("Batch × 2.0 (8 to 16)");
+  // No verdict without a question.
+  expect(root.textContent).toContain("Move the slider");
+  expect(root.textContent).not.toContain("fits");
   const boxes = [...root.querySelectorAll<HTMLInputElement>('.memory-fit-list input[type="checkbox"]')];
   expect(boxes.map(({ checked }) => checked)).toEqual([true, true, false]);
   expect([...root.querySelectorAll(".memory-fit-name")].map((one) => one.textContent)).toEqual(["x", "a", "params['w']"]);
