@@ -96,7 +96,7 @@ const base = (page) => ({ pages }) => quantity(bar(pages, page, BAR)?.label, /: 
 /** A category in the list of figures: "16.23 ms (44.4%)". */
 const listed = (name, expression) => ({ pages }) => quantity(pages[OVERVIEW]?.figures.find((one) => one.name === name || one.name === `All others: ${name.toLowerCase()}`)?.text, expression);
 const CATEGORIES = [
-  ...["Device compute", "Device to device", "Collective communication", "Host compute", "Kernel launch", "Input", "Output", "Compilation", "Host copies", "Gaps between ops", "Unexplained", "All others", "Between steps"],
+  ...["Device compute", "Device to device", "Collective communication", "Host compute", "Kernel launch", "Input", "Output", "Compilation", "Host copies", "Gaps between ops", "Unexplained", "Between steps"],
 ];
 const ofCategories = CATEGORIES.flatMap((name) => [
   { page: OVERVIEW, what: `${name}: time in bar and summary`, a: part(OVERVIEW, BAR, name, "amount"), b: listed(name, /^(\S+ [a-z]+)/) },
