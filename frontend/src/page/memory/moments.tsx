@@ -25,6 +25,7 @@ interface Props {
   onPick?: ((place: number) => void) | undefined;
   /** Between chart and table. */
   children?: ComponentChildren;
+  /** Null where the page has it elsewhere. */
   table: {
     /** Differs for every moment. */
     key: string;
@@ -33,32 +34,33 @@ interface Props {
     /** Prefix of its keys in the address. */
     store: string;
     rowTools?: (row: number) => ComponentChildren;
-    onOpen?: (row: number) => void;
-  };
+  } | null;
+}
+
+type SwitchProps = Pick<Props, "state" | "stacks" | "stack">;
+
+/** Chooses what is stacked. */
+export function StackSwitch({ state, stacks, stack }: SwitchProps) {
+  return (
+    <span class="segmented" role="group" aria-label="Stack by">
+      {stacks.map(({ id, label }, i) => (
+        <button key={id} type="button" aria-pressed={stack === id} onClick={() => state.set({ stack: i === 0 ? null : id }, "replace")}>
+          {label}
+        </button>
+      ))}
+    </span>
+  );
 }
 
 export function Moments({ state, stacks, stack, onPick, table, ...props }: Props) {
-  const store = useMemo(() => storeAt(state, table.store), [state, table.store]);
+  const store = useMemo(() => storeAt(state, table?.store ?? ""), [state, table?.store]);
   return (
     <Card title={props.title} help={props.help}>
       <Chart
         key={stack}
         spec={props.spec}
         title=""
-        tools={
-          <span class="segmented" role="group" aria-label="Stack by">
-            {stacks.map(({ id, label }, i) => (
-              <button
-                key={id}
-                type="button"
-                aria-pressed={stack === id}
-                onClick={() => state.set({ stack: i === 0 ? null : id }, "replace")}
-              >
-                {label}
-              </button>
-            ))}
-          </span>
-        }
+        tools={<StackSwitch state={state} stacks={stacks} stack={stack} />}
         fileName={`${props.file}_timeline`}
         height={230}
         marks={props.marks}
@@ -68,16 +70,17 @@ export function Moments({ state, stacks, stack, onPick, table, ...props }: Props
         pickHint={onPick ? "Click: list what lives here. Drag: zoom." : "Drag: zoom. Right click or Escape: show all."}
       />
       {props.children}
-      <FitTable
-        key={table.key}
-        most={320}
-        data={table.data}
-        title={table.title}
-        fileName={`${props.file}_live`}
-        store={store}
-        {...(table.rowTools ? { rowTools: table.rowTools } : {})}
-        {...(table.onOpen ? { onOpen: table.onOpen } : {})}
-      />
+      {table === null ? null : (
+        <FitTable
+          key={table.key}
+          most={320}
+          data={table.data}
+          title={table.title}
+          fileName={`${props.file}_live`}
+          store={store}
+          {...(table.rowTools ? { rowTools: table.rowTools } : {})}
+        />
+      )}
     </Card>
   );
 }

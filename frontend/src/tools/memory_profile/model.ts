@@ -2,6 +2,7 @@
 import { columnOf, numbersOf, textsOf } from "../../api/payload/fields";
 import type { Colour, Mark, StepsChart } from "../../base/chart/chart_spec";
 import { amountsTable } from "../../base/table/difference";
+import { STATES } from "../../page/memory/palette";
 import { formatBytes, formatCount, formatExact, formatPercent, formatTime, plural } from "../../base/format";
 import type { TableData } from "../../base/table/table_data";
 import { pickRows, rowsWhere } from "../../base/table/transform";
@@ -9,21 +10,19 @@ import type { Figure } from "../../widgets/content/figures";
 import type { SharePart } from "../../widgets/chart/share_bar";
 import type { AllocatorMemory, MemoryProfile } from "../../base/documents";
 
-/** Red, orange and green, as the user documents say; stripes and order tell them apart with red-green colour blindness. */
+/** The states of memory, in the order of the stack. */
 export const PARTS: Readonly<Record<"stack" | "heap" | "free", { name: string; colour: Colour; striped: boolean; help: string }>> = {
   stack: {
     name: "Stack",
-    colour: { light: "#c8321f", dark: "#f2664f" },
-    striped: true,
+    ...STATES.stack,
     help: "Reserved for running programs: their temporaries.\nThe allocator's bytes_reserved.\nSource: trace.",
   },
   heap: {
     name: "Heap",
-    colour: 1,
-    striped: false,
+    ...STATES.heap,
     help: "Used by live buffers: weights, optimizer state, inputs, outputs.\nThe allocator's bytes_allocated.\nSource: trace.",
   },
-  free: { name: "Free", colour: 2, striped: false, help: "Not in use.\nThe allocator's bytes_available.\nSource: trace." },
+  free: { name: "Free", ...STATES.free, help: "Not in use.\nThe allocator's bytes_available.\nSource: trace." },
 };
 
 type PartId = keyof typeof PARTS;

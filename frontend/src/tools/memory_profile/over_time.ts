@@ -1,11 +1,10 @@
 // An allocator's memory over time by region, op and step: its chart. Pure.
 import type { AllocationsOverTime } from "../../base/documents";
-import type { Colour, StepsChart } from "../../base/chart/chart_spec";
+import type { StepsChart } from "../../base/chart/chart_spec";
 import { cutMiddle, formatBytes, formatTime, plural } from "../../base/format";
 import { numberColumn } from "../../base/table/columns";
-import { CATEGORIES } from "../../base/steps/step_category";
 import { stackedChart } from "../../page/memory/stacked";
-import { PARTS } from "./model";
+import { STATES, UNKNOWN, partLook } from "../../page/memory/palette";
 
 export const STACKS = ["state", "region", "op", "step"] as const;
 export type Stack = (typeof STACKS)[number];
@@ -16,14 +15,9 @@ const LONGEST_NAME = 60;
 /** What the server calls the stack of programs and the rest of the heap. */
 const STACK = "stack of programs";
 const UNSEEN = "allocated before or not recorded";
-/** Hues that mean neither stack nor heap nor free memory. */
-const HUES = [0, 3, 4, 7, 6];
-
 /** The look of a part: the stack as in the chart of the states, what is unknown in grey. */
-function lookOf(name: string, place: number): { colour: Colour; striped: boolean } {
-  if (name === STACK) return PARTS.stack;
-  return { colour: name === UNSEEN ? CATEGORIES.other.colour : (HUES[place % HUES.length] ?? 0), striped: false };
-}
+const lookOf = (name: string, place: number): ReturnType<typeof partLook> =>
+  name === STACK ? STATES.stack : name === UNSEEN ? UNKNOWN : partLook(place);
 
 /** Stacked areas over the time of the recording. */
 export function recordedChart(found: AllocationsOverTime, by: Exclude<Stack, "state">): StepsChart {

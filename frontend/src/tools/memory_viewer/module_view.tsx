@@ -20,7 +20,8 @@ import { BaseCard, useBaseModule } from "./base";
 import { withBaseBuffers } from "./base_tables";
 import { bufferTable, buffersOf, card, figures, hasSeries, headline, keyOf, search } from "./model";
 import type { Buffer, Grouping } from "./model";
-import { OverTime } from "./over_time/card";
+import { CHOICES, OverTime } from "./over_time/card";
+import { StackSwitch } from "../../page/memory/moments";
 import { Treemap } from "./charts/treemap";
 import { WorkingSpace } from "./charts/working_space";
 
@@ -50,6 +51,9 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
   const pick = (buffer: Buffer): void => state.set({ buffer: buffer === pinned ? null : keyOf(buffer) }, "replace");
   const choosing: Choosing = { chosen, found: matches, onPoint: setPointed, onPick: pick };
   const { tone, title, sentences, parts } = useMemo(() => headline(view, module, space), [view, module, space]);
+  const [stack, instant] = [useKey(state, "stack"), useKey(state, "instant")];
+  const timed = space === "0" && buffers.length > 0;
+  const stacked = stack !== null || instant !== null;
   const file = fileNameOf("memory", run, module);
   const base = useBaseModule(page, module, space);
   const overview = useMemo(() => <Figures items={figures(view, space)} />, [view, space]);
@@ -77,22 +81,34 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
           <Card title="Overview">{overview}</Card>
         </div>
         <div class="column">
-          <Card
-            title="Working space over the program order"
-            help={
-              "Memory in use before each event of the compiler's heap simulation.\n" +
-              "An event allocates, frees or shares a buffer.\n" +
-              "Source: HLO, buffer assignment."
-            }
-          >
-            {hasSeries(view) ? (
-              <WorkingSpace fileName={file} view={view} space={space} buffer={chosen} zoom={zoom} onZoom={setZoom} />
-            ) : (
-              <p class="dim">
-                Not available: the module has no heap simulation for this memory space. All its buffers are live for the whole program.
-              </p>
-            )}
-          </Card>
+          {timed && stacked ? (
+            <OverTime key={module} page={page} module={module} own={own} file={file} part="timeline" />
+          ) : (
+            <Card
+              title="Working space over the program order"
+              help={
+                "Memory in use before each event of the compiler's heap simulation.\n" +
+                "An event allocates, frees or shares a buffer.\n" +
+                "Source: HLO, buffer assignment."
+              }
+            >
+              {hasSeries(view) ? (
+                <WorkingSpace
+                  tools={timed ? <StackSwitch state={state} stacks={CHOICES} stack="size" /> : null}
+                  fileName={file}
+                  view={view}
+                  space={space}
+                  buffer={chosen}
+                  zoom={zoom}
+                  onZoom={setZoom}
+                />
+              ) : (
+                <p class="dim">
+                  Not available: the module has no heap simulation for this memory space. All its buffers are live for the whole program.
+                </p>
+              )}
+            </Card>
+          )}
           {buffers.length ? (
             <Card
               title="Buffers at the peak"
@@ -113,14 +129,14 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
           {buffers.length ? <Areas {...choosing} view={view} buffers={buffers} state={state} file={file} /> : null}
         </div>
       </div>
-      {space === "0" && buffers.length > 0 ? <OverTime key={module} page={page} module={module} own={own} file={file} /> : null}
-      {buffers.length ? (
+      {timed ? <OverTime key={module} page={page} module={module} own={own} file={file} part="fit" /> : null}
+      {buffers.length && !(timed && stacked && instant !== null) ? (
         <BufferTable view={view} buffers={buffers} base={base.data?.view ?? null} found={matches} file={file} page={page} onOpen={pick} />
       ) : null}
       {view.blocks.rowCount ? (
         <Card
           title="Allocation timeline"
-          collapsed={false}
+          collapsed
           help={"Offset of each temporary within its allocation, and its lifetime.\nSource: HLO, buffer assignment and heap simulation."}
         >
           <Blocks
@@ -226,6 +242,7 @@ function Areas({
   return (
     <Card
       title="Treemap of the peak"
+      collapsed
       tools={tools}
       help={"Area is size at the peak.\nOps are framework ops, else opcodes.\nSource: HLO, buffer assignment."}
     >

@@ -1,4 +1,5 @@
 // Memory in use over the program order, with the peak and the lifetime of the selected buffer.
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Mark } from "../../../base/chart/chart_spec";
 import { Chart } from "../../../widgets/chart/chart";
@@ -16,9 +17,11 @@ interface Props {
   zoom: readonly [number, number] | null;
   onZoom: (zoom: readonly [number, number] | null) => void;
   fileName: string;
+  /** Beside the title of the chart. */
+  tools: ComponentChildren;
 }
 
-export function WorkingSpace({ view, space, buffer, zoom, onZoom, fileName }: Props) {
+export function WorkingSpace({ view, space, buffer, zoom, onZoom, fileName, tools }: Props) {
   const theme = useTheme();
   const spec = useMemo(() => spaceChart(view, space), [view, space]);
   const points = view.heap.rowCount;
@@ -34,6 +37,7 @@ export function WorkingSpace({ view, space, buffer, zoom, onZoom, fileName }: Pr
       <Chart
         spec={spec}
         title=""
+        tools={tools}
         fileName={`${fileName}_program_order`}
         height={230}
         startHidden={hidesCapacity(view, space) ? [CAPACITY] : []}

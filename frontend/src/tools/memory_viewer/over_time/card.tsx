@@ -16,6 +16,7 @@ import type { Stack } from "./model";
 
 const TOOL = "memory_over_time";
 const SHOWN_ASSUMPTIONS = 12;
+const TITLES = { timeline: "Memory over the program order", fit: "Does it fit?" } as const;
 
 interface Props {
   page: PageProps;
@@ -23,9 +24,11 @@ interface Props {
   /** Query keys that are not kept when another tool is opened. */
   own: readonly string[];
   file: string;
+  /** The timeline, or the prediction for other batches. */
+  part: "timeline" | "fit";
 }
 
-export function OverTime({ page, module, own, file }: Props) {
+export function OverTime({ page, module, own, file, part }: Props) {
   const { run, host, client, state } = page;
   const [instant, fixed, scaled] = [useKey(state, "instant"), useKey(state, "fixed"), useKey(state, "scaled")];
   const params = {
@@ -44,13 +47,13 @@ export function OverTime({ page, module, own, file }: Props) {
   const why = answer.error === null ? null : explain(answer.error, { run, tool: TOOL }).why;
   if (found === null && why !== null)
     return (
-      <Card title="Memory over time">
+      <Card title={TITLES[part]}>
         <p class="dim">{why}</p>
       </Card>
     );
   if (found === null)
     return (
-      <Card title="Memory over time">
+      <Card title={TITLES[part]}>
         <p class="dim">Reading the life of the buffers…</p>
       </Card>
     );
@@ -61,26 +64,34 @@ export function OverTime({ page, module, own, file }: Props) {
           The chosen moment or assumption is not shown: {why}
         </p>
       )}
-      <ProgramMoments page={page} found={found} own={own} file={file} module={module} />
-      <Fit page={page} found={found} />
+      {part === "timeline" ? (
+        <ProgramMoments page={page} found={found} own={own} file={file} module={module} />
+      ) : (
+        <Fit page={page} found={found} />
+      )}
     </>
   );
 }
 
-const STACK_LABELS = { category: "By kind", line: "By line" } as const;
-const CHOICES = STACKS.map((id) => ({ id, label: STACK_LABELS[id] }));
+/** The choices of the timeline: the size alone is a chart of the page. */
+export const CHOICES = [
+  { id: "size", label: "Size" },
+  { id: "category", label: "By kind" },
+  { id: "line", label: "By line" },
+] as const;
 
-function ProgramMoments({ page: { state, host }, found, own, file, module }: Props & { found: ProgramMemoryOverTime }) {
+function ProgramMoments({ page: { state, host }, found, own, file, module }: Omit<Props, "part"> & { found: ProgramMemoryOverTime }) {
   const stacked = useKey(state, "stack");
   const by: Stack = STACKS.find((one) => one === stacked) ?? "category";
   const spec = useMemo(() => overTimeChart(found, by), [found.shown, found.categories, found.lines, by]);
   const sources = textsOf(found.live, "source", "the table of live buffers");
-  const where = found.instant === found.peak ? "the peak" : `instant ${String(found.instant)}`;
+  const atPeak = found.instant === found.peak;
+  const where = atPeak ? "the peak" : `instant ${String(found.instant)}`;
   const rows = found.live.rowCount;
   return (
     <Moments
       state={state}
-      title="Memory over time"
+      title={TITLES.timeline}
       help={
         "Bytes in use at each instant of the heap simulation, by kind of buffer or by the ten lines with most at the peak.\n" +
         "Kept for backward: written by the forward pass and read by the backward pass. Arguments grow with the batch, parameters do not (below).\n" +
@@ -95,25 +106,34 @@ function ProgramMoments({ page: { state, host }, found, own, file, module }: Pro
         ...(found.instant === found.peak ? [] : [{ from: found.instant, colour: null, label: "shown" }]),
       ]}
       onPick={(place) => state.set({ instant: String(found.shown[place] ?? found.peak) }, "replace")}
-      table={{
-        key: String(found.instant),
-        title: `Buffers at ${where}`,
-        data: found.live,
-        store: "t2",
-        rowTools: (row) =>
-          sources[row] ? (
-            <button
-              type="button"
-              class="button ghost"
-              onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
-            >
-              Source
-            </button>
-          ) : null,
-      }}
+      table={
+        atPeak
+          ? null
+          : {
+              key: String(found.instant),
+              title: `Buffers at ${where}`,
+              data: found.live,
+              store: "t2",
+              rowTools: (row) =>
+                sources[row] ? (
+                  <button
+                    type="button"
+                    class="button ghost"
+                    onClick={() => state.set(sourceLink(host, own, sources[row] ?? "", { module_name: module }), "push")}
+                  >
+                    Source
+                  </button>
+                ) : null,
+            }
+      }
     >
       <p class="dim" role="status">
-        {`${formatBytes(found.live_bytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}
+        {`${formatBytes(found.live_bytes)} live at ${where}${rows < 500 ? ` in ${plural(rows, "buffer")}` : ", the 500 largest are listed"}.`}{" "}
+        {atPeak ? null : (
+          <button type="button" class="link" onClick={() => state.set({ instant: null }, "replace")}>
+            Back to the peak
+          </button>
+        )}
       </p>
     </Moments>
   );

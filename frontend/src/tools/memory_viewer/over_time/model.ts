@@ -4,21 +4,21 @@ import { formatBytes, formatRatio } from "../../../base/format";
 import { numberColumn, textColumn } from "../../../base/table/columns";
 import type { TableData } from "../../../base/table/table_data";
 import { stackedChart, stackedTable } from "../../../page/memory/stacked";
+import { STATES, UNKNOWN, partLook } from "../../../page/memory/palette";
 import type { MemoryParts } from "../../../page/memory/stacked";
 import type { ProgramMemoryOverTime } from "../../../base/documents";
 
 export const STACKS = ["category", "line"] as const;
 export type Stack = (typeof STACKS)[number];
 
-/** Kinds have a colour each, on all programs. */
-const COLOURS: Readonly<Record<string, number>> = {
-  parameter: 0,
-  argument: 4,
-  "kept for backward": 5,
-  temporary: 2,
-  output: 3,
-  constant: 7,
-  unknown: 6,
+/** Kinds have a colour each, on all programs; temporaries are what allocators count as stack. */
+const LOOKS: Readonly<Record<string, ReturnType<typeof partLook>>> = {
+  parameter: partLook(0),
+  output: partLook(1),
+  argument: partLook(2),
+  constant: partLook(3),
+  "kept for backward": partLook(4),
+  temporary: STATES.stack,
 };
 
 /** Stacked areas that add up to the heap at every instant. */
@@ -33,8 +33,8 @@ function partsOf(found: ProgramMemoryOverTime, by: Stack): MemoryParts {
     heap,
     parts:
       by === "category"
-        ? found.categories.map(({ name, bytes }) => ({ name, bytes, colour: COLOURS[name] ?? 6 }))
-        : found.lines.map(({ label, bytes }, i) => ({ name: label, bytes, colour: i })),
+        ? found.categories.map(({ name, bytes }) => ({ name, bytes, ...(LOOKS[name] ?? UNKNOWN) }))
+        : found.lines.map(({ label, bytes }, i) => ({ name: label, bytes, ...partLook(i) })),
     sentence:
       `Memory over time: ${String(shown.length)} of ${String(instants)} instants, ` +
       `peak ${formatBytes(found.peak_bytes)} at instant ${String(found.peak)}.`,

@@ -10,9 +10,9 @@ vi.mock("../../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
 
 const TOOL = { id: "memory_viewer", title: "Memory Viewer", group: "Memory", hosts: "one" } as const;
 
-async function show(keys: Record<string, string> = {}): Promise<Shown & { asked: URL[] }> {
+async function show(keys: Record<string, string> = {}, part: "timeline" | "fit" = "fit"): Promise<Shown & { asked: URL[] }> {
   const asked: URL[] = [];
-  const Page = (page: PageProps) => <OverTime page={page} module="jit_f(1)" own={[]} file="f" />;
+  const Page = (page: PageProps) => <OverTime page={page} module="jit_f(1)" own={[]} file="f" part={part} />;
   const shown = await showPage({ ids: [], Page }, TOOL, (address: URL) => (asked.push(address), OVER_TIME), keys);
   return { ...shown, asked };
 }
@@ -77,9 +77,23 @@ it("keeps changed assumptions as a list", () => {
   expect(toggled("7", 7, false)).toBeNull();
 });
 
-it("lists what lives at the peak, and asks again for another assumption", async () => {
-  const { root, keys, asked } = await show();
+it("has the table of a chosen moment; that of the peak is elsewhere on the page", async () => {
+  const { root } = await show({}, "timeline");
   expect(root.textContent).toContain("1 KiB live at the peak in 3 buffers.");
+  expect(root.querySelector(".table")).toBeNull();
+  const moment = await showPage(
+    { ids: [], Page: (page: PageProps) => <OverTime page={page} module="jit_f(1)" own={[]} file="f" part="timeline" /> },
+    TOOL,
+    () => ({ ...OVER_TIME, instant: 2, live_bytes: 768 }),
+    { instant: "2" },
+  );
+  expect(moment.root.textContent).toContain("Buffers at instant 2");
+  [...moment.root.querySelectorAll("button")].find((one) => one.textContent === "Back to the peak")?.click();
+  expect(moment.keys.has("instant")).toBe(false);
+});
+
+it("asks again for another assumption", async () => {
+  const { root, keys, asked } = await show();
   // No verdict without a question.
   expect(root.textContent).toContain("Move the slider");
   expect(root.textContent).not.toContain("fits");
