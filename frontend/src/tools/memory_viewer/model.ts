@@ -1,5 +1,6 @@
 // Summary, figures and charts' data of the memory viewer. Pure.
 import { formatBytes, formatExact, formatPercent, formatRatio, plural } from "../../base/format";
+import { STATES, UNKNOWN, partLook } from "../../page/memory/palette";
 import { categoryColour } from "../../base/colour";
 import type { Theme } from "../../base/colour";
 import type { Figure } from "../../widgets/content/figures";
@@ -129,8 +130,6 @@ function fitOf(view: ProgramMemory, space: string): { fits: boolean; short: stri
   };
 }
 
-/** Categories of buffers in a fixed order, so that their colours are stable. */
-const CATEGORIES = ["Parameter", "Output", "Temporary", "Constant", "Thread-local"] as const;
 const CATEGORY_HELP: Readonly<Record<string, string>> = {
   Parameter: "Arguments of the program, live for the whole program.",
   Output: "Results of the program, live for the whole program.",
@@ -142,9 +141,10 @@ const CATEGORY_HELP: Readonly<Record<string, string>> = {
 export const SMALL = "Small buffers";
 const categoryOf = (buffer: Buffer): string => buffer.category || SMALL;
 
-function categoryHue(category: string): number {
-  const categoryIndex = (CATEGORIES as readonly string[]).indexOf(category);
-  return categoryIndex < 0 ? 7 : ([0, 2, 1, 3, 4][categoryIndex] ?? 7);
+/** As kinds are in the timeline: temporaries are what allocators count as stack. */
+function categoryLook(category: string): ReturnType<typeof partLook> {
+  const place = ["Parameter", "Output", "Thread-local", "Constant"].indexOf(category);
+  return category === "Temporary" ? STATES.stack : place < 0 ? UNKNOWN : partLook(place);
 }
 
 /** Colour of a buffer in all charts, by its index in program order. */
@@ -227,7 +227,7 @@ export function headline(view: ProgramMemory, module: string, space: string): Su
       name: category === SMALL ? "Small (below 16 KiB)" : category,
       share: ratio(size, total) ?? 0,
       text: category === SMALL ? formatBytes(size) : `${formatBytes(size)}, ${plural(count, "buffer")}`,
-      colour: categoryHue(category),
+      ...categoryLook(category),
       ...(CATEGORY_HELP[category] ? { help: CATEGORY_HELP[category] } : {}),
     })),
   };

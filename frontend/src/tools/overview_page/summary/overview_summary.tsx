@@ -65,9 +65,11 @@ export function OverviewSummary({ page, overview, tools, keys, answer }: Props) 
         <dl class="key-figures">
           {facts.map(({ name, value, help = "" }) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>
+                <span>{name}</span>
+                <Info text={help} label={name} />
+              </dt>
               <dd class="number">{value}</dd>
-              <Info text={help} label={name} />
             </div>
           ))}
         </dl>
