@@ -42,7 +42,7 @@ export function readPage() {
   }
   const summary = root.querySelector(".summary");
   return {
-    headline: textOf(summary?.querySelector("h1")), sentences: [...(summary?.querySelectorAll("p") ?? [])].map(textOf),
+    headline: textOf(summary?.querySelector("h1, h2")), sentences: [...(summary?.querySelectorAll("p") ?? [])].map(textOf),
     text: textOf(root), figures, details, bars, pies, tables, tree, above, odd,
     failed: [...root.querySelectorAll(".panel-error")].map(textOf),
   };

@@ -8,7 +8,7 @@ const kind = (name: string, us: number) => ({ kind: name, name, help: "", us, ti
 const inputOf = (steps: Partial<StepReading> = {}, patch: Partial<InputPipeline> = {}): InputPipeline => ({
   steps: readingOf(steps),
   ops: tableOf({ opName: ["Iterator::Root"], count: [20] }),
-  processing: [kind("idle_other", 0), kind("demanded", 0), kind("advanced", 300), kind("preprocessing", 600), kind("enqueue", 100)],
+  processing: [kind("other", 0), kind("demanded", 0), kind("advanced", 300), kind("preprocessing", 600), kind("enqueue", 100)],
   messages: [],
   next: "Look there.",
   no_ops: "No stages.",
@@ -103,7 +103,7 @@ describe("input pipeline", () => {
       ["preprocessing", 0.6, "600 us"],
       ["enqueue", 0.1, "100 us"],
     ]);
-    expect(hostParts(inputOf({}, { processing: [kind("idle_other", 0)] }))).toEqual([]);
+    expect(hostParts(inputOf({}, { processing: [kind("other", 0)] }))).toEqual([]);
   });
 
   it("has no figures without steps", () => {

@@ -13,7 +13,7 @@ const TOOL = { id: "overview_page", title: "Overview Page", group: "Summary", ho
 let shown: Shown;
 let asked: string[] = [];
 const panel = () => shown.root.querySelector('section[aria-label="Findings"]') as HTMLElement;
-const headline = () => shown.root.querySelector("h1")?.textContent;
+const headline = () => shown.root.querySelector(".summary h2")?.textContent;
 
 async function show(findings: unknown, keys: Record<string, string> = {}): Promise<void> {
   asked = [];
