@@ -14,7 +14,7 @@ const server =
 
 it("shows the tree, and the details and text of a linked line", async () => {
   const shown = await showPage(page, TOOL, server({ file: "train.py", text: TEXT }), { line: "train.py:12" });
-  expect(shown.root.querySelector("h1")?.textContent).toBe("60.0% of the device time comes from train.py:12 (loss)");
+  expect(shown.root.querySelector(".summary h2")?.textContent).toBe("60.0% of the device time comes from train.py:12 (loss)");
   expect(shown.root.querySelector(".src-card h2")?.textContent).toBe("train.py:12");
   expect([...shown.root.querySelectorAll(".src-code.hot, .src-code.chosen")].map((line) => line.textContent)).toEqual([
     "30 us10import jax",

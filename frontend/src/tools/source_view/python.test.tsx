@@ -39,7 +39,7 @@ it("has hosts, threads and calls, beside those of a base", () => {
 
 it("is a view of the page, and the way back is one click", async () => {
   const shown = await showPage(page, TOOL, server(STACKS), { group_by: "python" });
-  expect(shown.root.querySelector("h1")?.textContent).toContain("is spent in step (train.py:5)");
+  expect(shown.root.querySelector(".summary h2")?.textContent).toContain("is spent in step (train.py:5)");
   expect(shown.root.querySelector(".flame canvas")).not.toBeNull();
   [...shown.root.querySelectorAll("button")].find((one) => one.textContent === "Lines of devices")?.click();
   await settle(shown.root);
