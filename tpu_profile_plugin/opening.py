@@ -8,7 +8,6 @@ private cache directory, which TensorBoard uses as well.
 from __future__ import annotations
 
 import difflib
-import fnmatch
 import functools
 import gzip
 import json
@@ -24,6 +23,7 @@ from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
+from tpu_profile_plugin.logdir.names import matching
 from tpu_profile_plugin.logdir.remote import is_remote
 from tpu_profile_plugin.logdir.single import Memory, SingleFile, SingleRun, is_local_file
 from tpu_profile_plugin.profile_data import Given, profile_bytes, recorded_host
@@ -354,11 +354,12 @@ class OpenLogdir:
         return start(self._chosen_runs(runs), statement, limits)
 
     def _chosen_runs(self, names: str | Sequence[str]) -> list[OpenRun]:
-        """The runs with these names, or whose names match a pattern; raises NotFound."""
+        """The runs with these names, or whose names match a pattern; raises NotFound, BadRequest for a long pattern."""
         if not isinstance(names, str):
             return [self.run(name) for name in names]
         runs = [run for run in self.runs() if run.hosts or run.listed]  # others have no rows
-        chosen = [run for run in runs if fnmatch.fnmatchcase(run.name, names)]
+        matched = set(matching((run.name for run in runs), names))
+        chosen = [run for run in runs if run.name in matched]
         if chosen:
             return chosen
         known = ", ".join(run.name for run in runs[:_MOST_NAMED])

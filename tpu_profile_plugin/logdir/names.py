@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable
 
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.logdir.model import FileKind
 from tpu_profile_plugin.suffixes import PROFILES, PYTORCH, TRACE_JSON, XPLANE
 from tpu_profile_plugin.system.paths import printable as printable
 
 _PYTORCH_TIME = re.compile(r"(?P<worker>.+)\.(?P<time>\d{10,})\Z")
 """PyTorch's handler appends when a trace was written to the name of its process."""
-_SGLANG = re.compile(r"(?P<worker>.+-TP-\d+(?:-\w+)*)\.trace\.json\.gz\Z")
+_SGLANG = re.compile(r"(?P<worker>.+-TP-\d{1,9}(?:-\w{1,64}){0,16})\.trace\.json\.gz\Z")
 """Traces of PyTorch's profiler as SGLang names them: `1767225600.5-TP-0.trace.json.gz`, `...-TP-0-DP-1-EXTEND...`."""
 
 CAPTURES = "capture_traces"
 """The directory beside a run in which servers put traces of the capture of their CUDA graphs."""
-_CAPTURE = re.compile(r"(?:(?:graph_)?capture(?:_trace)?_rank_?\d+|bs_\d+\w*_rank_?\d+)(?:\.[\w.]+)?\.json(?:\.gz)?\Z")
+_CAPTURE = re.compile(r"(?:(?:graph_)?capture(?:_trace)?_rank_?\d+|bs_\d\w*_rank_?\d+)(?:\.[\w.]+)?\.json(?:\.gz)?\Z")
 _RANK = re.compile(r"(?:rank|TP)[_-]?(\d+)")
 
 _JSON = (".json", ".json.gz", ".json.zst")
@@ -104,3 +106,15 @@ def unique_name(base: str, taken: Iterable[str]) -> str:
         count += 1
         name = f"{base} ({count})"
     return name
+
+
+MOST_PATTERN = 1000
+"""Letters of a pattern of run names, whose time to be read grows with their square."""
+
+
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """The run names that a pattern as in a shell (`*`, `?`, `[...]`) matches; raises BadRequest for a long pattern."""
+    if len(pattern) > MOST_PATTERN:
+        message = f"A pattern of runs has {MOST_PATTERN:,} characters at most, not {len(pattern):,}."
+        raise BadRequest(message, parameter="runs")
+    return [name for name in names if fnmatch.fnmatchcase(name, pattern)]

@@ -33,7 +33,7 @@ MOST_SNIFFED = 256
 
 _PHASE = re.compile(r"(?:fit|validate|test|predict|sanity_check)-")
 """Lightning names traces by phase and action: `fit-training_step`, `fit-0-validation_step`."""
-_PHASE_RANK = re.compile(r"([a-z_]+)-(\d+)-")
+_PHASE_RANK = re.compile(r"(?<![a-z_])([a-z_]+)-(\d+)-")
 _UNITS = (10**18, 10**15, 10**12, 10**9)
 """Times in names are in ns, us, ms or s since 1970, by their size."""
 

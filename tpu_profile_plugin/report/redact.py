@@ -20,13 +20,18 @@ LEFT = "names of HLO ops, kernels, threads and host events are left."
 _PROTECTED = frozenset({"id", "type", "unit", "kind", "code", "tool", "opcode", "category"})
 """Members of JSON objects whose values the page reads."""
 _EXTENSIONS = "py|pyx|pyi|ipynb|cc|cpp|cxx|c|h|hpp|cu|cuh|rs|go|java|jl|js|ts"
-_FRAME = re.compile(rf"([^\s\"'()<>,;=|:$]*\.(?:{_EXTENSIONS}))\b(:\d+)?(?:([: ])([A-Za-z_<][\w.<>]*)(?![\w(]))?")
+_IN_FRAME = r"[^\s\"'()<>,;=|:$]"
+_FILE = re.compile(rf"{_IN_FRAME}*\.(?:{_EXTENSIONS})\b")
+# Text without a file is consumed as well: none of its letters is looked at again.
+_FRAME = re.compile(rf"({_FILE.pattern})(:\d+)?(?:([: ])([A-Za-z_<][\w.<>]*)(?![\w(]))?|{_IN_FRAME}+")
 _DIRECTORY = re.compile(
     r"(?<![\w/.])/(?:home|Users|root|mnt|data|opt|tmp|usr|var|srv|workspace|content)(?:/[^\s\"':,;()<>]*)?"
 )
-_SCOPES = re.compile(r"[^\s\"',;|<>=]+/[^\s\"',;|<>=]*")
+_WORD = re.compile(r"[^\s\"',;|<>=]+")
 _INNER = re.compile(r"(?<=\()[^()/\s]+(?=\))")
 _PART = re.compile(r"[A-Za-z_][\w.\-]*")
+_LONG = 200
+"""Names with more letters are looked for one by one, as an expression would compare them at each place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ class Redactor:
         words |= {name: self._placeholder("program", name) for name in names.programs if name}
         words |= {name: self._placeholder("argument", name) for name in names.arguments}
         # Files without a known ending; others are found wherever they are named.
-        odd = [path for path in names.files if path and not _FRAME.fullmatch(path)]
+        odd = [path for path in names.files if path and not _FILE.fullmatch(path)]
         words |= {path: self._placeholder("file", path) for path in odd}
         self._whole = dict(words)
         self._inner: dict[str, str] = {}
@@ -102,9 +107,11 @@ class Redactor:
         for name in names.functions:
             self._whole.setdefault(name, self._placeholder("function", name))
         # A host called "host" is a word of every sentence: plain words are replaced only where they stand alone.
-        telling = sorted((name for name in words if re.search(r"[\W\d_]", name)), key=len, reverse=True)
+        by_length = sorted(words, key=len, reverse=True)
+        self._long = [name for name in by_length if len(name) > _LONG]
+        telling = [name for name in by_length[len(self._long) :] if re.search(r"[\W\d_]", name)]
         self._words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, telling))})(?!\w)") if telling else None
-        bare = sorted((name for name in names.hosts if name not in telling), key=len, reverse=True)
+        bare = [name for name in by_length[len(self._long) :] if name in names.hosts and name not in telling]
         self._bare = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, bare))})(?=[.:]\S|: )") if bare else None
 
     def __call__(self, answer: Stored) -> Stored:
@@ -129,16 +136,20 @@ class Redactor:
         return known
 
     def _replaced(self, text: str) -> str:
+        for name in self._long:
+            text = text.replace(name, self._whole[name])
         for words in filter(None, (self._words, self._bare)):
             text = words.sub(lambda match: self._whole[match[0]], text)
         text = _FRAME.sub(self._frame, text)
         text = _DIRECTORY.sub(lambda match: self._placeholder("directory", match[0]), text)
-        text = _SCOPES.sub(self._scopes, text)
+        text = _WORD.sub(self._scopes, text)
         return _INNER.sub(lambda match: self._inner.get(match[0], match[0]), text)
 
     def _frame(self, match: re.Match[str]) -> str:
         """A source file, with its line and function: files are told apart by their last part, as pages name them."""
         path, line, between, function = match.groups()
+        if path is None:
+            return match[0]
         name = path.rpartition("/")[2]
         if re.fullmatch(r"file\d+", name.rpartition(".")[0]):
             return match[0]
@@ -150,6 +161,8 @@ class Redactor:
         return f"{file}{between}{self._placeholder('function', function)}"
 
     def _scopes(self, match: re.Match[str]) -> str:
+        if "/" not in match[0][1:]:
+            return match[0]
         *parts, last = match[0].split("/")
         return "/".join([*(self._scope.get(part) or self._inside(part) for part in parts), self._scope.get(last, last)])
 

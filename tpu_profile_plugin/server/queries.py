@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
-import logging
 import secrets
 import threading
 import time
@@ -17,11 +15,13 @@ from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError
+from tpu_profile_plugin.logdir.names import matching
 from tpu_profile_plugin.server.catalog import Catalog, all_hosts
 from tpu_profile_plugin.server.http.answer import JSON, NEVER, Answer, json_answer, json_body
 from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.http.query import Place, Query
 from tpu_profile_plugin.server.loading import load_tools
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.sql.table_files import TableFiles
     from tpu_profile_plugin.tables.table import Table
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 
 MAX_RUNNING = 4
 """The most simultaneous queries."""
@@ -262,7 +261,10 @@ class QueryRoutes:
             return Answer(Body(encode(_exact(first)).body, JSON), cache=NEVER)
         if kind not in _TYPES:
             raise BadRequest("'format' must be json, csv or parquet.", parameter="format")
-        data = result.to_parquet() if kind == "parquet" else result.to_csv().encode("utf-8", "replace")
+        if kind == "parquet":
+            data = result.to_parquet()
+        else:
+            data = result.to_csv(spreadsheet=query.flag("spreadsheet", default=True)).encode("utf-8", "replace")
         headers = (("Content-Disposition", f'attachment; filename="query.{kind}"'),)
         return Answer(Body(data, _TYPES[kind]), cache=NEVER, headers=headers)
 
@@ -282,7 +284,7 @@ class QueryRoutes:
         if isinstance(wanted, str):
             # A run without profiles has no rows but those of its problems.
             listed = [run.name for run in self._catalog.runs(place) if run.hosts or run.problems]
-            names = [name for name in listed if fnmatch.fnmatchcase(name, wanted)]
+            names = matching(listed, wanted)
             if not names:
                 message = f"No run matches {wanted[:200]!r}." if listed else "There is no run with a profile."
                 raise NotFound(message, code="run_not_found")

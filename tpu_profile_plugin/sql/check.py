@@ -289,7 +289,7 @@ def place(statement: str, at: int) -> dict[str, int]:
     return {"line": before.count("\n") + 1, "column": len(before) - before.rfind("\n")}
 
 
-_MARKED = re.compile(r"\n\s*LINE (\d+): ([^\n]*)\n( *)\^")
+_MARKED = re.compile(r"\n[^\S\n]*LINE (\d+): ([^\n]*)\n( *)\^")
 _MOST_TEXT = 2000
 
 

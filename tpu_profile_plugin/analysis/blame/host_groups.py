@@ -229,7 +229,8 @@ class _Functions:
 
 
 _LAYERS = re.compile(
-    r"torch/(?:nn/modules/\S+ (?:_(?:wrapped_)?call_impl|forward)\Z|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)"
+    r"torch/(?:nn/modules/\S{1,200} (?:_(?:wrapped_)?call_impl|forward)\Z"
+    r"|optim/|_tensor\.py:\d+ backward|autograd/|_dynamo/)"
 )
 """Functions of PyTorch inside of which the model, its backward pass and the optimizer run: not those that make it."""
 _OF_MODEL = re.compile(r"/|Backward\d*\Z|^Optimizer\.")

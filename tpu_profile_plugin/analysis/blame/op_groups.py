@@ -24,9 +24,10 @@ MOST_NAME = 200
 """So much of an op's name is looked at."""
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
-_NUMBER = re.compile(r"(?:_\d+|\.\d+)+\Z")
+_NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
 _SCOPES = re.compile(r"^.*/(?=[^\W\d])")
 _BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
+_IS_BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
 _NATIVE = "aten::"
 _SAME = {
     **dict.fromkeys(("addmm", "mm", "t"), "linear"),
@@ -36,11 +37,11 @@ _SAME = {
 }
 """Ops of PyTorch that are called by another name where they are run, or in their backward pass."""
 _TORCH_MATRIX = re.compile(
-    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w*attention\w*|lstm|gru|rnn\w*|addmv|mv|dot"
+    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w{0,100}attention\w{0,100}|lstm|gru|rnn\w*|addmv|mv|dot"
 )
 _TORCH_MOVES = re.compile(
     r"im2col|col2im|unfold\w*|fold|clone|copy|_to_copy|to|contiguous|cat|stack|repeat\w*|tile|permute|transpose|roll|flip"
-    r"|rot90|pad|\w+_pad\w*|select\w*|slice\w*|narrow|chunk|split\w*|expand|unbind"
+    r"|rot90|pad|\w{1,100}_pad\w{0,100}|select\w*|slice\w*|narrow|chunk|split\w*|expand|unbind"
 )
 """Ops that copy; lookups in tables and writes by index are the work of many models."""
 
@@ -115,7 +116,7 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
 
 def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:
     """Where most time of some rows comes from. The backward pass has no place of its own, but that of the same ops."""
-    forward = np.array([_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
+    forward = np.array([_IS_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
     told = rows[forward] if forward.any() else rows
     places: dict[str, int] = {}
     for op, node, ps in zip(*(column[told].tolist() for column in (blame.op, blame.node, blame.ps)), strict=True):

@@ -332,18 +332,32 @@ def _snake(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", _HUMP.sub("_", name).lower())
 
 
+def searcher(pattern: str, *, ignore_case: bool = False) -> Callable[[str], bool]:
+    """Tells whether a text contains a match.
+
+    The syntax is that of Rust's regex crate: Python's, without look-around and back-references.
+
+    Raises:
+      ValueError: says why the pattern is not a regular expression, or that it is too large.
+    """
+    return _native.Pattern(pattern, ignore_case).search
+
+
 # Events in which PyTorch compiles; running what was compiled is none of them. The phases that TorchDynamo times, and
 # parts of them in versions that do not mark these.
 _RANGE = re.compile(
-    r".*\(dynamo_timed\)|dynamo|(?:entire_(?:frame|backward)|backend|inductor)_compile|bytecode_tracing|build_guards"
+    r"dynamo|(?:entire_(?:frame|backward)|backend|inductor)_compile|bytecode_tracing|build_guards"
     r"|torch\.compile|_?compile_fx(?:_inner)?(?:\.<locals>\.\w+)?|_compile\.(?:<locals>\.)?_?compile_inner"
     r"|OutputGraph\.call_user_compiler|create_aot_dispatcher_function|aot_(?:collect_metadata|trace_joint_graph)"
     r"|GraphLowering\.\w+|Scheduler\.(?:__init__|codegen)|(?:PyCodeCache|FxGraphCache|AOTAutogradCache)\.\w+"
-    r"|inductor_codecache\w*|async_compile(?:\.\w+)?|compile_file|CompiledFxGraph compile\w*"
-    r"|.*\b(?:torch ?dynamo|inductor|aot ?autograd|aot ?dispatch\w*)\b.*\b(?:compil(?:e|er|ing|ation)|tracing|codegen)"
-    r"\b.*"
-    r"|.*\btriton\b.*\bcompil(?:e|er|ing|ation)\b.*|.*TritonCompil.*",
-    re.IGNORECASE | re.DOTALL,
+    r"|inductor_codecache\w*|async_compile(?:\.\w+)?|compile_file|CompiledFxGraph compile\w*",
+    re.IGNORECASE,
+)
+_RANGE_WITH = searcher(
+    r"(?s)\b(?:torch ?dynamo|inductor|aot ?autograd|aot ?dispatch\w*)\b.*"
+    r"\b(?:compil(?:e|er|ing|ation)|tracing|codegen)\b"
+    r"|\btriton\b.*\bcompil(?:e|er|ing|ation)\b|TritonCompil|\(dynamo_timed\)\z",
+    ignore_case=True,
 )
 _FRAME = re.compile(
     r"\$torch/(?:_dynamo/convert_frame\.py:\d+ _compile|_inductor/compile_fx\.py:\d+ _?compile_fx(?:_inner)?"
@@ -359,15 +373,5 @@ def compiles_torch(name: str) -> bool:
     if name.startswith("$"):
         return _FRAME.fullmatch(name) is not None
     parsed = parse_op(name)
-    return _RANGE.fullmatch(parsed.type if parsed.category == PYTORCH else name.rstrip()) is not None
-
-
-def searcher(pattern: str, *, ignore_case: bool = False) -> Callable[[str], bool]:
-    """Tells whether a text contains a match.
-
-    The syntax is that of Rust's regex crate: Python's, without look-around and back-references.
-
-    Raises:
-      ValueError: says why the pattern is not a regular expression, or that it is too large.
-    """
-    return _native.Pattern(pattern, ignore_case).search
+    called = parsed.type if parsed.category == PYTORCH else name.rstrip()
+    return _RANGE.fullmatch(called) is not None or _RANGE_WITH(called)

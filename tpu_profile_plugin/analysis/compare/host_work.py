@@ -101,8 +101,8 @@ def _of_instruction(hlo: HloOps, program: int, name: str) -> EventOp | None:
 
 
 _LAYOUT = re.compile(r"(?<=\])\{[^}]*\}")
-_SHAPE = re.compile(r"\b(pred|[a-z]+\d+[a-z0-9]*|token)\[([\d,<=]*)\]")
-_NUMBER = re.compile(r"(?:\.(?:\d+|clone|remat\d*))+$")
+_SHAPE = re.compile(r"\b(pred|[a-z]+\d[a-z0-9]*|token)\[([\d,<=]*)\]")
+_NUMBER = re.compile(r"(?:\.(?:\d{1,20}|clone|remat\d{0,20})){1,16}$")
 _SCOPE = re.compile(r"^(?:(?:jit|pjit|pmap|xmap)\([^()]*\)/)+")
 _PROGRAM = re.compile(r"\(\d+\)$")
 

@@ -21,7 +21,7 @@ from tpu_profile_plugin.units import PS_PER_MS
 
 Groups = tuple[tuple[int, ...], ...]
 
-_ARRAY = re.compile(r"\b(pred|bf16|[sufc]\d+(?:e\d+m\d+\w*)?)\[([\d,]*)\]")
+_ARRAY = re.compile(r"\b(pred|bf16|[sufc]\d+(?:e\d+m\d\w*)?)\[([\d,]*)\]")
 _LISTED = re.compile(r"replica_groups=\{(\{[\d,{} ]*\})?\}")
 _IOTA = re.compile(r"replica_groups=\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
 _MOST_DEVICES = 1 << 20

@@ -25,7 +25,7 @@ _RUNNERS = frozenset((_EXECUTOR, _EAGER_KERNEL, "EagerKernelExecute", "FunctionR
 _MAPPED = "InstantiatedCapturedFunction::Run"
 """tf.data runs a function of the program; executions with the same id are its."""
 _PIPELINE_THREADS = "tf_data_"
-_FETCH = re.compile(r"(?:MultiDevice)?IteratorGetNext\w*::DoCompute\Z|(?:MultiDevice)?IteratorGetNext\w*:\w+\Z")
+_FETCH = re.compile(r"IteratorGetNext\w{0,100}:(?::DoCompute|\w{1,100})\Z")
 """The program waits for the next element of its input pipeline."""
 _INPUT_TYPE = re.compile(r"Iterator|Dataset|OptionalGetValue|OptionalHasValue|OptionalFromValue|Prefetch")
 _CONTAINER_TYPE = re.compile(

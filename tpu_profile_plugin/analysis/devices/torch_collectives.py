@@ -133,9 +133,8 @@ def _sent(texts: list[str], elements: int, ranks: int) -> Sent | None:
 # Collectives of PyTorch on CPUs (gloo, MPI, UCC): from the ops that start them, the library's ranges, and waits.
 
 _WAIT = re.compile(
-    r"\w*c10d\w*::wait(?:_tensor)?|(?:c10d::)?Work(?:::|\.)wait(?:_tensor)?"
-    r"|<built-in method wait(?:_tensor)? of (?:PyCapsule|pybind11_builtins\.\S+|torch\._C\._distributed_c10d\.\w+)"
-    r"(?: object)?.*>"
+    r"\w{0,100}c10d\w{0,100}::wait(?:_tensor)?|(?:c10d::)?Work(?:::|\.)wait(?:_tensor)?"
+    r"|<built-in method wait(?:_tensor)? of (?:PyCapsule|pybind11_builtins\.\S|torch\._C\._distributed_c10d\.\w).*>"
 )
 _BACKWARD = re.compile(r"<built-in method run_backward of torch\._C\._EngineBase object.*>\Z")
 _GRADIENTS = "gradients of other ranks (run_backward)"

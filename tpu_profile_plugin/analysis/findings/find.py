@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,8 +22,8 @@ from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _BLAMED, _COMPILING, _RECORDING = "blamed", "compiling", "recording_cost"
 """Keys of the largest parts of a host's steps, its compilation and the cost of recording it, beside the rules' ids."""
 _LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"

@@ -19,7 +19,7 @@ Confidence = Literal["high", "medium", "low"]
 State = Literal["passed", "unknown", "failed"]
 
 
-_LINE = re.compile(r"(?<![\w./<-])\$?([\w./<>-]*\w\.py):(\d{1,9})(?!\d)")
+_LINE = re.compile(r"(?<![\w./<>-])\$?([\w./<>-]*\w\.py):(\d{1,9})(?!\d)")
 
 
 def code_line(text: str) -> tuple[str, int] | None:

@@ -247,15 +247,13 @@ def _custom_call(instruction: Instruction, operands: Sequence[Shape], properties
     properties[written()] = result
 
 
-_CONTRACTING = re.compile(
-    rb'"gemm_backend_config"\s*:.*?"dot_dimension_numbers"\s*:\s*\{[^{}]*"lhs_contracting_dimensions"\s*:\s*\[([^]]*)\]',
-    re.DOTALL,
-)
+_CONTRACTING = re.compile(rb'\s*:\s*\{[^{}]*?"lhs_contracting_dimensions"\s*:\s*\[([^]{}]*)\]')
 
 
 def _contracting(config: bytes) -> list[int]:
     """Contracting dimensions of the left operand from the backend configuration of a matrix product, which is JSON."""
-    match = _CONTRACTING.search(config)
+    of_product = config.partition(b'"gemm_backend_config"')[2]
+    match = _CONTRACTING.match(of_product.partition(b'"dot_dimension_numbers"')[2])
     return [int(number) for number in re.findall(rb"\d{1,9}", match[1])] if match else []
 
 

@@ -220,7 +220,7 @@ DEEPEST_STACK = 256
 
 Frame = tuple[str, str, int]
 """A call: file, function ("" if unknown), line."""
-_WRITTEN = re.compile(r"^\s*(.+?):(\d{1,9})(?::\d{1,9})?(?: \((.*)\))?\s*$")
+_AT_END, _BEFORE_FUNCTION = re.compile(r":(\d{1,9})(?::\d{1,9})?\Z"), re.compile(r":(\d{1,9})(?::\d{1,9})? \(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,5 +294,11 @@ def written_stack(text: str) -> tuple[Frame, ...]:
 
     Each is a line `file:line:column`, or of PyTorch `file:line (function)`.
     """
-    matches = (_WRITTEN.match(line) for line in text.splitlines()[:DEEPEST_STACK])
-    return tuple((match[1], match[3] or "", int(match[2])) for match in matches if match)
+    return tuple(filter(None, map(_written, text.splitlines()[:DEEPEST_STACK])))
+
+
+def _written(line: str) -> Frame | None:
+    text = line.strip()
+    # Looked for after the first letter of the file.
+    found = (_BEFORE_FUNCTION if text.endswith(")") else _AT_END).search(text, 1)
+    return (text[: found.start()], text[found.end() : -1], int(found[1])) if found else None

@@ -23,7 +23,7 @@ from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.errors import NotFound
 
 _FRAME = re.compile(r"\$(?P<place>(?:.*/)?(?P<file>[^ :/]+):(?P<line>\d+)) (?P<function>.+)\Z", re.DOTALL)
-_NUMBER = re.compile(r"(?:\.\d+)+\Z")
+_NUMBER = re.compile(r"(?:\.\d{1,20}){1,16}\Z")
 _NEAR_NAMES = 5
 _MOST_SHARES = 64
 """If runs keep more different shares of their time, as of equal ranks, shares are told to 1% of the time."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tpu_profile_plugin.analysis.budget.host_time import telling_events
+from tpu_profile_plugin.analysis.common.op_names import searcher
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import (
     DEVICE_PLANES_MISSING,
@@ -25,10 +26,10 @@ FEW = 0.02
 """Up to this share of the launches may lack their event: the recording ends while the last ones wait."""
 _ON_TPU = re.compile(r"Tfrt?TpuExecutable|\bTpuExecutable|TpuCompiledExecutable|\btpu::System::Execute")
 _ON_GPU = re.compile(r"\bGpuExecutable|TfrtGpuExecutable|PjRtStreamExecutor")
-_LOSS = re.compile(
+_LOSS = searcher(
     r"\bdropp(?:ed|ing)\b|truncat|\bbuffers?\b.*\b(?:full|overflow|exceed|limit)|overflow|\blost\b|too many events"
     r"|maximum number of (?:events|records)|event limit",
-    re.IGNORECASE,
+    ignore_case=True,
 )
 
 
@@ -58,7 +59,7 @@ def missing_events(space: XSpace, programs: HloPrograms, frameworks: Sequence[st
 
 def lost_event_messages(texts: Sequence[str]) -> list[str]:
     """The messages of the profiler that tell of lost events, each once."""
-    return [text.strip()[:300] for text in dict.fromkeys(texts) if _LOSS.search(text)]
+    return [text.strip()[:300] for text in dict.fromkeys(texts) if _LOSS(text)]
 
 
 def _problem(reason: Reason, frameworks: Sequence[str], count: int | None = None) -> Problem:

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.ops.tpu_ops import OpMetadata
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
 
-_FLOAT = re.compile(r"\b(bf|f|c)(\d+)\w*\[([0-9,<=]*)\]")
+_FLOAT = re.compile(r"\b(bf|f|c)(\d+)(?!\d)\w*\[([0-9,<=]*)\]")
 _OPCODE = re.compile(r"\s[a-z][\w-]*\(")
 _NOT_COMPUTE = re.compile(
     r"copy-(start|done)|(async|host|send|recv|infeed|outfeed|sparsecore)\b|all-|collective|reduce-scatter|send-|recv-|async-"

@@ -19,7 +19,7 @@ from tpu_profile_plugin.run.figures.overview import Overview
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, duration
 
 _PS = {"s": PS_PER_S, "ms": PS_PER_MS, "us": PS_PER_US, "ns": PS_PER_NS}
-_CELL = re.compile(r"((?:\\.|[^\\;~])*)~((?:\\.|[^\\;~])*)")
+_CELL, _PART = re.compile(r"(?:\\.|[^\\;])+"), re.compile(r"((?:\\.|[^\\;~])*)~((?:\\.|[^\\;~])*)")
 
 ProgramOf = Callable[[str, str], str]
 """(name of an op, id of its program) -> the id of the op for the verb `op`."""
@@ -100,7 +100,8 @@ def _verbs(one: Evidence, op_id: ProgramOf) -> Iterator[Next]:
 def _cells(query: Mapping[str, str]) -> dict[str, str]:
     """The cells of the row that the page marks, by column."""
     marked = query.get("row") or query.get("t1.row") or ""
-    return {column: re.sub(r"\\(.)", r"\1", text) for column, text in _CELL.findall(marked)}
+    cells = filter(None, map(_PART.match, _CELL.findall(marked)))
+    return {cell[1]: re.sub(r"\\(.)", r"\1", cell[2]) for cell in cells}
 
 
 _SHOWN = 3

@@ -278,7 +278,7 @@ def core_name(summary: RunSummary, core: int) -> str:
 
 def as_html(text: str) -> str:
     """The text with links as XProf writes them."""
-    return re.sub(r"\[([^]]+)\]\(([^)]+)\)", r'<a href="\2" target="_blank">\1</a>', text)
+    return re.sub(r"\[([^][]+)\]\(([^()]+)\)", r'<a href="\2" target="_blank">\1</a>', text)
 
 
 _UNKNOWN = "No step time measured. Therefore we cannot tell where the performance bottleneck is."

@@ -26,7 +26,7 @@ from tpu_profile_plugin.run.hosts import RunHosts
 
 MOST_CHOICES = 10
 _NAMED = 3
-_NUMBER = re.compile(r"[.\d]+$")
+_NUMBER = ".0123456789"
 _IN_ID = re.compile(r"\(\d+\)$")
 
 
@@ -116,11 +116,11 @@ def _called(ops: OpRates, at: int) -> tuple[str, ...]:
 
 def similar(ops: OpRates, name: str) -> list[str]:
     """Ids of ops with a name like this one: but for the number, having it, or a few letters apart; else the first."""
-    stem = _NUMBER.sub("", name).lower()
+    stem = name.rstrip(_NUMBER).lower()
     names = list(ops.rows_of_name)
-    near = [one for one in names if stem and (_NUMBER.sub("", one).lower() == stem or name.lower() in one.lower())]
+    near = [one for one in names if stem and (one.rstrip(_NUMBER).lower() == stem or name.lower() in one.lower())]
     if not near:
-        by_stem = {_NUMBER.sub("", one): one for one in reversed(names)}
+        by_stem = {one.rstrip(_NUMBER): one for one in reversed(names)}
         close = difflib.get_close_matches(stem[:100], list(by_stem)[:2000], MOST_CHOICES, 0.5)
         near = [by_stem[one] for one in close] or names
     return [ops.id[at] for one in near[:MOST_CHOICES] for at in ops.rows_of_name[one]][:MOST_CHOICES]

@@ -205,7 +205,7 @@ _TYPES = {
     ".woff2": "font/woff2",
     ".txt": "text/plain; charset=utf-8",
 }
-_HASHED = re.compile(r"-[A-Za-z0-9_-]{8,}\.[a-z0-9.]+$")
+_HASHED = re.compile(r"-[A-Za-z0-9_-]{8,100}\.[a-z0-9.]{1,100}$")
 
 _ENTRY = b"""// Used when the frontend is not built: TensorBoard calls render() in the plugin's frame.
 export function render() {

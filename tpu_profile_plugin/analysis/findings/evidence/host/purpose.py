@@ -83,7 +83,7 @@ def _c(modules: str, names: str) -> str:
 
 
 _EVALUATE = (
-    r"(?!\w*train)_*(?:\w+_)?(?:eval|evaluate|evaluation|validate|validation)(?:_(?:step|epoch|loop|model|fn|batch))?"
+    r"(?!\w*train)(?:\w*_)?(?:eval|evaluate|evaluation|validate|validation)(?:_(?:step|epoch|loop|model|fn|batch))?"
 )
 _PATTERNS = (
     (Purpose.COLLECTION, rf"{_PY}gc collect\Z|{_PY}__init__\.py:\d+ _xla_gc_callback\Z"),
@@ -121,7 +121,7 @@ _PATTERNS = (
     ),
     (
         Purpose.EVALUATION,
-        rf"{_PY}[^ :]+\.py:\d+ {_EVALUATE}\Z|{_PY}(?:training|trainer)\.py:\d+ test_\w+\Z"
+        rf"^\$\S*[^ :/]\.py:\d+ {_EVALUATE}\Z|{_PY}(?:training|trainer)\.py:\d+ test_\w+\Z"
         rf"|^PjitFunction\({_EVALUATE}\)\Z|^(?:EagerLocalExecute: )?__inference_(?:test_function|{_EVALUATE})_\d+\Z",
     ),
     (

@@ -30,7 +30,7 @@ from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64, U32, Bools
 
 _KINDS = r"debug_print|debug_callback|io_callback|pure_callback|outside_call|id_tap"
-_OP = re.compile(rf"(?:.*/)?(?:{_KINDS})(?:\[.*\])?(?:[._]\d+)*:?\Z", re.DOTALL)
+_OP = re.compile(rf"(?:.*/)?(?:{_KINDS})(?:\[.{{0,1000}}\])?(?:[._]\d{{1,20}}){{0,16}}:?\Z", re.DOTALL)
 """Names of HLO instructions, and framework ops as op statistics spell them."""
 _POSSIBLE = re.compile(rf"{_KINDS}|callback|^custom-call")
 _HOST = re.compile(
