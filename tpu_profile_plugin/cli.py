@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Protocol
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Protocol, TextIO, cast
 
 from tpu_profile_plugin.answers import NAMES
 from tpu_profile_plugin.commands import (
@@ -32,6 +33,7 @@ from tpu_profile_plugin.commands.parser import (
 )
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
+from tpu_profile_plugin.system.terminal import Shown
 from tpu_profile_plugin.version import __version__
 from tpu_profile_plugin.workers import EXECUTOR_HELP
 
@@ -111,6 +113,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command == "serve":
         logdir = options.logdir or options.logdir_flag
         return _serve(logdir, options.port, options.executor, options.host, options.source_root)
+    # Not around `serve`: TensorBoard colours what it prints.
+    with redirect_stdout(cast("TextIO", Shown(sys.stdout))), redirect_stderr(cast("TextIO", Shown(sys.stderr))):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         status: int = _COMMANDS[options.command].run(options)
         return status

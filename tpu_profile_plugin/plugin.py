@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tensorboard.plugins import base_plugin
 
 from tpu_profile_plugin.other_plugins import BESIDE_NAME, BESIDE_TAB, conflict_message, conflicting_plugins
+from tpu_profile_plugin.system.terminal import LOG
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir.single import SingleRun
@@ -116,6 +116,6 @@ class ProfilePluginLoader(base_plugin.TBLoader):  # type: ignore[misc]
         conflicts = () if self.alone else conflicting_plugins()
         if conflicts:
             message = conflict_message(conflicts)
-            logging.getLogger("tpu_profile_plugin").warning("%s", message)
+            LOG.warning("%s", message)
             return BesidePlugin(context, message)
         return ProfilePlugin(context, file=self.file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from tpu_profile_plugin.errors import BadRequest, Forbidden, NotAvailable, NotFo
 from tpu_profile_plugin.opening import OpenLogdir
 from tpu_profile_plugin.run.facts import count_events
 from tpu_profile_plugin.server.loading import load_tools
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 LOGDIR = "logdir"
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
@@ -135,7 +135,6 @@ class Capturing:
         return result
 
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _INTERNAL = "Internal error while answering; the log of this server has the details."
 _OF_DOOR = ("run", "host", "cursor", "max_bytes")
 

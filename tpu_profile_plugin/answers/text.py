@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tpu_profile_plugin.errors import Problem
+from tpu_profile_plugin.system.terminal import visible
 
+_BACKTICKS = re.compile("`+")
 _WIDTH = 100
 _WIDEST = 80
 _WHOLE = ("id", "source")
@@ -77,8 +80,16 @@ def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str
 
 
 def in_markdown(text: str) -> str:
-    """Text without meaning for Markdown, on one line."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>#|" else char for char in " ".join(text.split()))
+    """Text without meaning for Markdown, on one line; it calls nobody, as `@name` would."""
+    line = visible(" ".join(text.split()))
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#|&~" else char for char in line).replace("@", "@<!-- -->")
+
+
+def in_code(text: str) -> str:
+    """A code span of Markdown with the text, on one line."""
+    line = visible(" ".join(text.split()))
+    fence = "`" * (max(map(len, _BACKTICKS.findall(line)), default=0) + 1)
+    return f"{fence} {line} {fence}" if "`" in line else f"`{line}`"
 
 
 def aligned(columns: Iterable[tuple[Sequence[str], bool]]) -> Iterator[str]:

@@ -20,8 +20,8 @@ from typing import IO
 
 import tpu_profile_plugin
 from tpu_profile_plugin.system import files as system
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _TEMPORARY = ".new-"
 _MIN_AGE_S = 10.0
 _ABANDONED_S = 24 * 3600.0

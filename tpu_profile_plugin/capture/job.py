@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 import time
@@ -20,6 +19,7 @@ from tpu_profile_plugin.capture.options import CaptureOptions
 from tpu_profile_plugin.capture.session import Session, open_session
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, Forbidden, NotFound
 from tpu_profile_plugin.protos.wire import MalformedMessage
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.units import MS_PER_S, NS_PER_MS, NS_PER_S
 
 
@@ -70,8 +70,6 @@ class Worker:
             "warnings": list(self.warnings),
         }
 
-
-_LOG = logging.getLogger("tpu_profile_plugin")
 
 Inspect = Callable[[bytes | memoryview], int]
 """Counts the events of an XSpace; raises CorruptProfile if it does not decode."""

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.system.terminal import raw, visible
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.capture.job import Job
@@ -155,17 +156,17 @@ def _job(options: argparse.Namespace) -> Job:
 
 def _watch(job: Job, out: TextIO) -> None:
     """Prints a progress bar on a terminal, else a line per phase."""
-    bar, last = out.isatty(), ""
+    bar, last, screen = out.isatty(), "", raw(out)
     while not job.wait(0.2):
         state = job.describe()
         line = _line(state) if bar else _PHASES.get(state["phase"], state["phase"])
         if bar:
-            print(f"\r{line:<78}", end="", file=out, flush=True)
+            print(f"\r{visible(line):<78}", end="", file=screen, flush=True)
         elif line != last:
             print(line, file=out, flush=True)
         last = line
     if bar:
-        print(f"\r{'':<78}\r", end="", file=out, flush=True)
+        print(f"\r{'':<78}\r", end="", file=screen, flush=True)
 
 
 def _line(state: dict[str, Any]) -> str:

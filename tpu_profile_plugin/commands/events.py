@@ -11,6 +11,7 @@ from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.system.terminal import write_data
 from tpu_profile_plugin.units import PS_PER_US
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(datatable_json(table).decode())
     else:
-        sys.stdout.write(csv_text(table) if options.format == "csv" else _text(table))
+        (write_data if options.format == "csv" else sys.stdout.write)(
+            csv_text(table) if options.format == "csv" else _text(table)
+        )
         _report_rest(table, int(options.offset or 0))
     return 0
 

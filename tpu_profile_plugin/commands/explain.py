@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.answers.text import in_markdown
+from tpu_profile_plugin.answers.text import in_code, in_markdown
 from tpu_profile_plugin.commands.losses import told, warn
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.units import duration
@@ -106,7 +106,13 @@ def as_text(run: str, hosts: int, findings: Findings, silent: bool) -> str:
 
 def as_markdown(run: str, hosts: int, findings: Findings, silent: bool, losses: Sequence[str] = ()) -> str:
     """For a pull request; names of the profile keep their characters. `losses`: sentences on what is not shown."""
-    lines = [f"## Profile {in_markdown(run)}", "", f"**{in_markdown(findings.headline.title)}**", "", *_facts(findings)]
+    lines = [
+        f"## Profile {in_markdown(run)}",
+        "",
+        f"**{in_markdown(findings.headline.title)}**",
+        "",
+        *map(in_markdown, _facts(findings)),
+    ]
     lines += [line for text in losses for line in ("", f"> Problem: {in_markdown(text)}")]
     for number, cause in enumerate(findings.causes, start=1):
         lines += [
@@ -117,7 +123,7 @@ def as_markdown(run: str, hosts: int, findings: Findings, silent: bool, losses: 
             "",
         ]
         for proof in cause.evidence:
-            page = f" (`{_page(proof).replace('`', chr(39))}`)" if proof.tool else ""
+            page = f" ({in_code(_page(proof))})" if proof.tool else ""
             lines.append(f"- {in_markdown(proof.label)}: **{in_markdown(_value(proof))}**{page}")
         lines += [f"- {in_markdown(op)}{f' at {in_markdown(place)}' if place else ''}" for op, place in _ops(cause)]
         lines += ["", in_markdown(cause.advice)]

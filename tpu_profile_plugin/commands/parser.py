@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from tpu_profile_plugin.answers import NAMES
 from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.system.terminal import visible
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,7 +33,7 @@ class Parser(argparse.ArgumentParser):
             name = named or re.split(r"[ ,=]", message.rpartition(": ")[2])[0]
             choices = self._arguments() if named is None else self._values(named)
             print_error(BadRequest(message, argument=_id(name)[:80], choices=choices))
-        super().error(message)
+        super().error(visible(message))
 
     def _values(self, named: str) -> list[str]:
         """The values of an argument; empty for any."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.errors import BadRequest, QueryFailed, QueryRefused
+from tpu_profile_plugin.system.terminal import write_data
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         data = result.to_parquet() if options.format == "parquet" else _shown(result, options.format).encode()
         Path(options.output).write_bytes(data)
     else:
-        sys.stdout.write(_shown(result, options.format))
+        (write_data if options.format == "csv" else sys.stdout.write)(_shown(result, options.format))
     for note in result.notes:
         print(f"tpu-profile: {note}", file=sys.stderr)
     return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.system.terminal import write_data
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
         return 0
     if options.format == "csv" or options.table:
         table = run.table(options.tool, options.table or 0, options.host, **params)
-        sys.stdout.write(csv_text(table) if options.format == "csv" else datatable_json(table).decode() + "\n")
+        write_data(csv_text(table) if options.format == "csv" else datatable_json(table).decode() + "\n")
     else:
         body, content_type = run.encoded(options.tool, options.host, params, page=options.page)
         sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -16,11 +15,11 @@ from tpu_profile_plugin.errors import NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir.model import empty_file
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost, per_host
 from tpu_profile_plugin.system.process import available_cores
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 T = TypeVar("T")
 S = TypeVar("S")
 H = TypeVar("H", bound="RunHosts")
-_LOG = logging.getLogger("tpu_profile_plugin")
 _MOST_NAMED = 3
 _LOCAL = LocalThreads(min(8, available_cores()))
 

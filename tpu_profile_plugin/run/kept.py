@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import threading
 from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,8 +13,8 @@ from typing import Any
 from tpu_profile_plugin.cache.codec import Codec, NotStorable
 from tpu_profile_plugin.cache.files import FileCache, build_identity
 from tpu_profile_plugin.run.host import PerHost
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _FORMAT = 1
 CODEC = Codec("tpu_profile_plugin", ("analysis", "run", "errors"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import secrets
 import threading
@@ -23,13 +22,13 @@ from tpu_profile_plugin.server.http.guard import Guard
 from tpu_profile_plugin.server.http.query import Place, Query
 from tpu_profile_plugin.server.loading import load_tools
 from tpu_profile_plugin.system import paths
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir import RunFiles
     from tpu_profile_plugin.run.host import PerHost
     from tpu_profile_plugin.tools.tool import Tool
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _LOWEST_PRIORITY = 19
 
 DEFAULT_TOOLS = ("overview_page", "trace_viewer@")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -31,13 +30,13 @@ from tpu_profile_plugin.server.reading import Routes
 from tpu_profile_plugin.server.report_route import ReportRoutes
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.sources import SourceRoutes
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Source
     from tpu_profile_plugin.sql.table_files import TableFiles
     from tpu_profile_plugin.workers.executor import Executor
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 
 WsgiApp = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 Handler = Callable[[Request], Answer]

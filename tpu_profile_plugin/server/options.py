@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.units import MIB
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
-
-_LOG = logging.getLogger("tpu_profile_plugin")
 
 
 @dataclass(frozen=True)

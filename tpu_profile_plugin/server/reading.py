@@ -167,7 +167,10 @@ class Routes:
         return self._answer(query, form="data")
 
     def data_csv(self, query: Query) -> Answer:
-        """A table of a tool's answer as a CSV download: the table named by `table`, else the first."""
+        """A table of a tool's answer as a CSV download: the table named by `table`, else the first.
+
+        Texts that a spreadsheet would compute have an apostrophe before them, but with `spreadsheet=false`.
+        """
         return self._answer(query, form="page", csv=query.optional("table") or "")
 
     def progress(self, query: Query) -> Answer:
@@ -210,7 +213,8 @@ class Routes:
             other = self._catalog.locate(Place(query.required("base"), below=query.place.below))
             base = Side(other, all_hosts(other.run))
         made: Literal["page", "reading", "data"] = "page" if xprofs is None else "data" if form == "data" else "reading"
-        return ToolRequest(located, tool, hosts, params, csv, base, made, query.needs)
+        spreadsheet = csv is not None and query.flag("spreadsheet", default=True)
+        return ToolRequest(located, tool, hosts, params, csv, base, made, query.needs, spreadsheet)
 
 
 def _without_run(query: Query) -> Answer | None:

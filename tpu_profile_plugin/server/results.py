@@ -125,7 +125,7 @@ class ToolRequest:
 
     `csv` names the table to answer as CSV, "" the first one; None: the whole answer. `form`: what the page receives,
     the same with XProf's figures ("reading"), or XProf's answer ("data"). `needs`: per-host steps that are asked for
-    next; the answer does not depend on them.
+    next; the answer does not depend on them. `spreadsheet`: whether the CSV is for one.
     """
 
     located: LocatedRun
@@ -136,6 +136,7 @@ class ToolRequest:
     base: Side | None = None
     form: Literal["page", "reading", "data"] = "page"
     needs: tuple[PerHost[Any], ...] = ()
+    spreadsheet: bool = False
 
     @property
     def recorded(self) -> bool:
@@ -156,6 +157,7 @@ class ToolRequest:
             self.tool.id,
             self.tool.version,
             self.csv,
+            self.spreadsheet,
             self.form,
             [side.facts for side in self.sides],
             sorted(self.params.items()),
@@ -233,7 +235,7 @@ class Results:
         missing = [*run.left_out]
         missing += [replace(host, host=f"{host.host} (base)") for base in bases for host in base.left_out]
         if request.csv is not None:
-            raw = _csv(payload, request.csv)
+            raw = _csv(payload, request.csv, request.spreadsheet)
         else:
             raw = encode(with_left_out(payload, missing) if missing else payload)
         durable = raw.disk if raw.disk is not None else raw.content_type != BINARY_TYPE
@@ -259,7 +261,7 @@ def _about_hosts(run: Run, missing: Sequence[Problem]) -> list[tuple[str, str]]:
     ]
 
 
-def _csv(payload: Payload, name: str) -> Raw:
+def _csv(payload: Payload, name: str, spreadsheet: bool) -> Raw:
     """The table of this name, or the first one, as CSV."""
     from tpu_profile_plugin.tables.table import csv_text
     from tpu_profile_plugin.tools.payload import Raw, tables_in
@@ -272,4 +274,4 @@ def _csv(payload: Payload, name: str) -> Raw:
     if name and name not in tables:
         raise BadRequest(f"The answer has no table {name[:80]!r}; it has: {', '.join(tables)}.", parameter="table")
     table = tables[name] if name else next(iter(tables.values()))
-    return Raw(csv_text(table).encode("utf-8", "replace"), "text/csv; charset=utf-8")
+    return Raw(csv_text(table, spreadsheet=spreadsheet).encode("utf-8", "replace"), "text/csv; charset=utf-8")

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.tables.column import Column, flags, numbers, texts
-from tpu_profile_plugin.tables.table import Table, html_text
+from tpu_profile_plugin.tables.table import Table, html_text, no_formulas
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.relations.relation import Relation
@@ -111,14 +111,18 @@ class Result:
         """The Arrow PyCapsule protocol, by which Polars, DuckDB and others read the rows."""
         return self._arrow.__arrow_c_stream__(requested_schema)
 
-    def to_csv(self) -> str:
-        """Comma-separated text with the columns' ids as header; integers have all their digits."""
+    def to_csv(self, *, spreadsheet: bool = False) -> str:
+        """Comma-separated text with the columns' ids as header; integers have all their digits.
+
+        `spreadsheet`: texts that it would compute have an apostrophe before them.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self._arrow.schema.names)
         for first in range(0, len(self), _BLOCK):
             part = self.part(first, _BLOCK)
-            writer.writerows(zip(*(part.column(id_) for id_ in part.ids), strict=True))
+            cells = [part.column(id_) for id_ in part.ids]
+            writer.writerows(zip(*(map(no_formulas, cells) if spreadsheet else cells), strict=True))
         return out.getvalue()
 
     def to_json(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import logging
 import threading
 import uuid
 import weakref
@@ -17,9 +16,8 @@ from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_hosts
 from tpu_profile_plugin.run.relations.relation import Relation, frugal
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.tables.files import write_parquet
-
-_LOG = logging.getLogger("tpu_profile_plugin")
 
 _FORMAT = 1
 _NOTES = "n"

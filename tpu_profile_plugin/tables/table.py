@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -186,17 +187,28 @@ def property_text(value: float) -> str:
     return f"{value:g}"
 
 
-def csv_text(table: Table) -> str:
-    """A header of labels (else ids) and the rows, all quoted; numbers are doubles, an empty cell is an empty field."""
+def csv_text(table: Table, *, spreadsheet: bool = False) -> str:
+    """A header of labels (else ids) and the rows, all quoted; numbers are doubles, an empty cell is an empty field.
+
+    `spreadsheet`: texts that it would compute have an apostrophe before them.
+    """
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow([column.label or column.id for column in table.columns])
     data = [v.astype(np.float64) if v.dtype.kind in "iu" else v for v in table.data]
     for first in range(0, len(table), ROWS):
-        writer.writerows(zip(*(python_values(values[first : first + ROWS]) for values in data), strict=True))
+        part = [python_values(values[first : first + ROWS]) for values in data]
+        writer.writerows(zip(*(map(no_formulas, part) if spreadsheet else part), strict=True))
     return out.getvalue()
 
 
+def no_formulas(cells: Sequence[Any]) -> list[Any]:
+    """The cells of a column for a spreadsheet, which computes texts that begin with one of a few letters."""
+    return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in cells]
+
+
+_FORMULA = re.compile(r"(?![+-]?\d{1,30}(?:\.\d{0,30})?\Z)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""Numbers are none."""
 _MOST_ROWS = 20
 _MOST_LETTERS = 120
 

@@ -5,10 +5,10 @@ This module has the option that chooses, without heavy imports, for command line
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-_LOG = logging.getLogger("tpu_profile_plugin")
+from tpu_profile_plugin.system.terminal import LOG as _LOG
+
 EXECUTOR_HELP = (
     'Where runs of many hosts are read: "processes" or "threads" of this machine, or the address of a Dask scheduler, '
     "e.g. tcp://10.0.0.2:8786; its workers need the logdir under the same path "

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tpu_profile_plugin.logdir.remote_calls import SilentThreads, redacted_url, with_timeout
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.version import __version__
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted
 
 T = TypeVar("T")
-_LOG = logging.getLogger("tpu_profile_plugin")
 _CONNECT_S = 5
 _ANSWER_S = 5.0
 _LOOK_S = 0.5

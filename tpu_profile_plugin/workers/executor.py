@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from tpu_profile_plugin.errors import Forbidden, NotFound, WorkerLost
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, Origin, PerHost
 from tpu_profile_plugin.system.process import available_cores, free_memory
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.units import MIB
 from tpu_profile_plugin.workers.processes import WorkerDied, WorkerNotStarted, Workers
 from tpu_profile_plugin.workers.task import Reply, Task, pack_task
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.workers.cluster import Cluster
 
 T = TypeVar("T")
-_LOG = logging.getLogger("tpu_profile_plugin")
 
 MIN_HOSTS = 4
 MIN_BYTES = 512 << 20

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import importlib
 import json
-import logging
 import os
 import queue
 import struct
@@ -22,8 +21,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
 from tpu_profile_plugin.system.process import ignore_interrupts
+from tpu_profile_plugin.system.terminal import LOG as _LOG
 
-_LOG = logging.getLogger("tpu_profile_plugin")
 _START_S = 60.0
 _SILENT_S = 15
 """A process that sends nothing for so many looks, a second apart, is stopped or stuck. Looks are counted, not seconds:
