@@ -77,6 +77,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
     (f"SELECT {'(' * 40_000}1{')' * 40_000}", "nested too deeply"),
     (f"SELECT {'- ' * 40_000}1", "nested too deeply"),
     ("SELECT '\0'", "NUL character"),
+    ("SELECT '\ud800'", "half of a surrogate pair"),
     ("PIVOT steps ON name USING count(*)", "PIVOT needs the values|2 statements"),
 )
 """Statements, and what the error says."""

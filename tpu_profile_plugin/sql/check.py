@@ -143,6 +143,7 @@ _EXPLAIN = re.compile(r"\s*explain\s+(?=\S)", re.IGNORECASE)
 _LISTS = frozenset({"tables", "__show_tables_expanded"})
 _ALLOWED = "a single SELECT (also WITH, VALUES, FROM, EXPLAIN, DESCRIBE, SUMMARIZE, SHOW TABLES)"
 _NOWHERE = 1 << 62
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -170,6 +171,8 @@ def check(connection: Any, statement: str, known: Collection[str]) -> Checked:
         raise QueryRefused(f"The statement has {len(statement):,} characters; the most are {_MOST_CHARACTERS:,}.")
     if "\0" in statement:
         raise QueryRefused("The statement contains a NUL character.")
+    if _SURROGATE.search(statement):
+        raise QueryRefused("The statement contains half of a surrogate pair, which is no character.")
     kinds = [str(each.type.name) for each in connection.extract_statements(statement)]
     if len(kinds) != 1:
         what = f"These are {len(kinds)} statements" if kinds else "There is no statement"
