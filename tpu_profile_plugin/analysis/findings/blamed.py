@@ -69,7 +69,7 @@ _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
     r"|sort|unique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
     r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
-    r"|_norm\b|clip_grad|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w*Example"
+    r"|_norm\b|clip_grad|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w{0,40}Example"
     r"|Decode(?:Jpeg|Png|Image|Raw|Csv)"
     r"|\buniform\b|\bnormal\b|\brandn?\b|randint|randperm",
     re.IGNORECASE,
@@ -546,7 +546,7 @@ _ADVICE_OF_OPS = tuple(
             "that are loaded afterwards need not be drawn first (device='meta' or torch.nn.utils.skip_init).",
         ),
         (
-            r"Regex|String|Unicode|LookupTable|Decode(?:Jpeg|Png|Image|Raw|Csv)|Parse\w*Example",
+            r"Regex|String|Unicode|LookupTable|Decode(?:Jpeg|Png|Image|Raw|Csv)|Parse\w{0,40}Example",
             "Texts and encoded data are prepared within the step. Do it in the input pipeline (tf.data map, then cache "
             "and prefetch), once and ahead of the step.",
         ),

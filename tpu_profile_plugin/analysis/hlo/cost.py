@@ -247,7 +247,7 @@ def _custom_call(instruction: Instruction, operands: Sequence[Shape], properties
     properties[written()] = result
 
 
-_CONTRACTING = re.compile(rb'\s*:\s*\{[^{}]*?"lhs_contracting_dimensions"\s*:\s*\[([^]{}]*)\]')
+_CONTRACTING = re.compile(rb'\s*:\s*\{[^{}]*?"lhs_contracting_dimensions"\s*:\s*\[([^][{}]*)\]')
 
 
 def _contracting(config: bytes) -> list[int]:

@@ -262,7 +262,7 @@ SMALL_BYTES = 16384
 """Buffers at the peak smaller than this are aggregated."""
 DEFAULT_SPACE, VECTOR_SPACE = 0, 1
 _DRAWING_PIXELS = 2048
-_SCOPED = re.compile(rb'"used_scoped_memory_configs"\s*:\s*\[([^\]]{0,4000})\]')
+_SCOPED = re.compile(rb'"used_scoped_memory_configs"\s*:\s*\[([^][]*)\]')
 _CONFIG = re.compile(rb'"(memory_space|size)"\s*:\s*"?(\d{1,18})"?')
 
 

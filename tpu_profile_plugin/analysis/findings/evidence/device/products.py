@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, type_name
 HIGH, HIGHEST = 1, 2
 """Precisions of operands, `xla.PrecisionConfig.Precision`."""
 _ALGORITHM = re.compile(rb'"algorithm"\s*:\s*"(ALG_(?!UNSET)\w+)"')
-_PRECISION = re.compile(rb'"operand_precision"\s*:\s*\[([^\]]{0,200})\]')
+_PRECISION = re.compile(rb'"operand_precision"\s*:\s*\[([^][]*)\]')
 
 
 @dataclass(frozen=True, slots=True)
