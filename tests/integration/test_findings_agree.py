@@ -128,6 +128,19 @@ def test_evidence_that_leads_to_a_part_has_its_number(run: str) -> None:
 
 
 @pytest.mark.parametrize("run", RUNS)
+def test_what_is_called_like_a_part_has_its_number(run: str) -> None:
+    """One name, one number: evidence that is more, or less, than a part of the budget has another name."""
+    shown, budget = shown_parts(run), asked("time_budget", run)["decomposition"]
+    named = {one["name"].lower(): one["id"] for group in budget["groups"] for one in (group, *group["parts"])}
+    for finding, one in evidence_of(run):
+        name = re.sub(r", of the .*| per \S+$", "", one["label"]).lower()
+        if name in named and one["unit"] in ("%", "ms"):
+            part = shown[named[name]]
+            value = 100 * part / budget["base_ps"] if one["unit"] == "%" else part / 1e9
+            assert close(value, one["value"]), (finding["id"], one["label"], one["value"], value)
+
+
+@pytest.mark.parametrize("run", RUNS)
 def test_savings_lie_in_parts_of_the_time_budget(run: str) -> None:
     report, shown = asked("smart_suggestion", run), shown_parts(run)
     base = asked("time_budget", run)["decomposition"]

@@ -26,6 +26,11 @@ describe("the summary of communication", () => {
     expect([op?.values[0], op?.shorten?.(names[0] ?? "")]).toEqual([names[0], "ncclKernel_AllGather [all-gather, 8 float]"]);
   });
 
+  it("says that collectives outside of the steps cost them nothing", () => {
+    const found = headline(answer({ cost: { share: 0, base: "step" } }));
+    expect([found.tone, found.title]).toEqual(["none", "Communication costs the steps nothing: 60.0% of it is exposed, outside of them"]);
+  });
+
   it("is as severe as what it costs of the step", () => {
     const costing = (share: number, more: object = {}) => answer({ cost: { share, base: "step" }, ...more });
     expect([0.004, 0.03, 0.1].map((share) => headline(costing(share)).tone)).toEqual(["good", "fair", "bad"]);

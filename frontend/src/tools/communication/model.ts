@@ -15,6 +15,8 @@ const WHAT = "the table of collectives";
 /** Share of the step that exposed communication costs, from which it matters, and from which it is severe. */
 const MATTERS = 0.03;
 const SEVERE = 0.1;
+/** Less of a step than this is shown as 0.0%. */
+const NOTHING = 0.0005;
 /** Share of the communication, in percent, that may be exposed for it to count as hidden. */
 const HIDDEN = 20;
 
@@ -75,6 +77,13 @@ export function headline(found: Communication): Headline {
       sentences: ["Either the devices do not communicate, or the recording has no collectives."],
     };
   const open = (100 * sum(exposed)) / all;
+  // Collectives outside of the steps cost no step, however exposed they are.
+  if (lost !== null && lost < NOTHING)
+    return {
+      tone: "none",
+      title: `Communication costs the steps nothing: ${formatPercent(open)} of it is exposed, outside of them`,
+      sentences,
+    };
   if (open < HIDDEN) return { tone: "good", title: `Computation hides ${formatPercent(100 - open)} of the communication`, sentences };
   // As the finding about exposed communication ranks them, so that both name the same collective.
   const own = numbersOf(found.ops, "own_exposed_ps", WHAT);

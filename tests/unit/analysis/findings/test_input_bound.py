@@ -15,8 +15,8 @@ def test_names_what_the_host_waits_for_and_links_to_the_pages():
     assert found["title"] == "Devices wait 30.0% of the step for input, most of it in IteratorGetNext"
     assert (found["saving_ps_per_step"], found["confidence"]) == (300 * 10**6, "high")
     assert evidence(found) == {
-        "Waits for input, of the step": 30.0,
-        "Waits for input per step": 0.3,
+        "Time lost to input, of the step": 30.0,
+        "Time lost to input per step": 0.3,
         "Waits in": "IteratorGetNext",
         "Time in this event per step": 0.3,
         "Length of the step that waits longest": 1.0,
@@ -98,7 +98,7 @@ def test_steps_without_devices_are_read_from_their_events():
         lines.append(f"{at + 300}us +600us dense:MatMul")
     text = "\n".join(lines)
     found = finding("input_bound", text)
-    assert evidence(found)["Waits for input, of the step"] == 25.0
+    assert evidence(found)["Time lost to input, of the step"] == 25.0
     assert found["title"].startswith("The host waits 25.0% of the step for input")
     assert found["saving_ps_per_step"] == 250 * 10**6
 
@@ -110,7 +110,7 @@ def test_a_loop_that_waits_for_input_between_its_steps():
     assert "of the time from step to step for input, most of it in loader.py:7 __next__" in found["title"]
     assert found["saving_ps_per_step"] == 800 * 10**6
     shown = evidence(found)
-    assert shown["Waits for input, of the time from step to step"] == pytest.approx(100 * found["share"], abs=0.01)
+    assert shown["Time lost to input, of the time from step to step"] == pytest.approx(100 * found["share"], abs=0.01)
     assert shown["Longest time from step to step"] == 1.0
 
 

@@ -29,8 +29,8 @@ def test_the_numbers_and_their_pages():
     title = "Devices wait 30.0% of the step for the host to launch work, most of it in PjitFunction(f)"
     assert found["title"] == title
     assert evidence(found) == {
-        "Waits for launches, of the step": 30.0,
-        "Waits for launches per step": 0.3,
+        "Time lost to launches, of the step": 30.0,
+        "Time lost to launches per step": 0.3,
         "Most of it in": "PjitFunction(f)",
         "Length of the step that loses most": 1.0,
     }

@@ -46,8 +46,8 @@ def test_the_stage_its_settings_and_the_wait():
     found = finding("sequential_input", pipeline([("Prefetch", ""), ("ParallelMapV2", ALONE)]))
     assert found["saving_ps_per_step"] == 300 * 10**6
     assert evidence(found) == {
-        "Waits for input, of the step": 30.0,
-        "Waits for input per step": 0.3,
+        "Time lost to the pipeline, of the step": 30.0,
+        "Time lost to the pipeline per step": 0.3,
         "Slowest transformation": "ParallelMapV2 (ParallelMapV2:3)",
         "Elements processed at once, set by the program": 1,
         "Self time of this transformation, of the longest call": 100.0,

@@ -156,7 +156,7 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         run,
         gathered,
         title=f"{run.waiting} {{share}} of the {{base}} for input{{what}}",
-        label="Waits for input",
+        label="Time lost to input",
         formula="waits for input and copies to the device, per step and device",
         nothing="",
         little=f"{run.waiting} {{share}} of the {{base}} for input.",

@@ -143,7 +143,7 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         run,
         gathered,
         title="Devices wait {share} of the {base} for the host to launch work{what}",
-        label="Waits for launches",
+        label="Time lost to launches",
         formula="idle time while the host launches, runs short code between two launches, or until launched work "
         "begins, per step and device",
         nothing="",
