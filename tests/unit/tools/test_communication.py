@@ -86,8 +86,9 @@ def test_the_first_wait_for_other_ranks_is_set_aside():
 
 
 def test_collectives_are_ranked_without_waits_as_the_finding_ranks_them():
-    """The first reduction takes 100 us on each device, of which the first one waits 80; the gather takes 40."""
-    ops = "0 {0} dot.1 {{run_id=$N}}\n{0} {1} all-reduce.2 {{run_id=$N}}\n150 40 all-gather.3 {{run_id=$N}}"
+    """The first reduction takes 100 us on each device, of which the first one waits 80; the gathers take 40 in all."""
+    gathers = "\n".join(f"{150 + 10 * i} 10 all-gather.3 {{{{run_id=$N}}}}" for i in range(4))
+    ops = "0 {0} dot.1 {{run_id=$N}}\n{0} {1} all-reduce.2 {{run_id=$N}}\n" + gathers
     threads = [
         xla_on_cpu(ops.format(work, 110 - work), device=number, steps=2, period=200)
         for number, work in enumerate((10, 90))
