@@ -25,7 +25,8 @@ from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
+from tpu_profile_plugin.analysis.findings.part_advice import HOST, ORDINARY, SMALL, advice_of_ops
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, per_step, share_of, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
@@ -319,7 +320,7 @@ def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> 
         "wall time of the function and of the ops that it launches, per step; at most that, if they are not needed",
         "medium",
         evidence,
-        _HOST_ADVICE,
+        HOST,
         (host,),
         lost.segments,
     )
@@ -349,7 +350,7 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | N
         "wall time in which devices wait while this runs on the main thread, per step and device",
         "high" if group.name.startswith("$") else "medium",
         tuple(evidence),
-        _HOST_ADVICE,
+        HOST,
         (host,),
         lost.segments,
     )
@@ -381,7 +382,7 @@ def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part |
         "with the code between them, per step; at most that, if fewer and larger ops do the same",
         "medium",
         evidence,
-        _SMALL_ADVICE,
+        SMALL,
         (host,),
         lost.segments,
     )
@@ -432,7 +433,7 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        _ORDINARY_ADVICE if ordinary else _advice(group),
+        ORDINARY if ordinary else advice_of_ops(group.nature, what),
         (host,),
         () if ordinary else lost.segments,
     )
@@ -444,124 +445,10 @@ _MIXED = (Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Natu
 """Groups of ops of several kinds, which are named beside the group."""
 
 
-def _advice(group: OpPart) -> Advice:
-    if group.nature in _ADVICE_OF_NATURE:
-        return _ADVICE_OF_NATURE[group.nature]
-    called = _called(group)
-    return next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(called)), _OP_ADVICE)
-
-
 def _called(group: OpPart) -> str:
     """What the ops are called: a library call by the framework's name."""
     framework = group.framework.rpartition("/")[2].partition(":")[0]
     return framework if framework and group.kind in ("custom-call", "while", "call", "conditional") else group.kind
-
-
-_HOST_ADVICE = Advice(
-    "Ask whether every step needs this before its devices can go on: work that is needed once belongs before the loop, "
-    "work that no step waits for on another thread or process, and what stays can be made cheaper.",
-    jax="Ask whether every step needs this before the next launch: work that is needed once belongs before the loop, "
-    "work that no step waits for on another thread or process, work on arrays into the jitted function.",
-    tensorflow="Ask whether every step needs this before the next call of the tf.function: what is needed once belongs "
-    "before the loop, preparation of data into tf.data (map, then prefetch), work on tensors into the tf.function.",
-    pytorch="Ask whether every step needs this before the next ops: what is needed once belongs before the loop, "
-    "preparation of data into the DataLoader's workers, work on tensors into ops of PyTorch or torch.compile.",
-)
-_OP_ADVICE = Advice(
-    "Most programs spend little on such ops. Ask whether every step needs them, on all of this data and in this "
-    "precision, and whether a cheaper op gives the same: every N-th step, on fewer elements, or with another algorithm."
-)
-_SMALL_ADVICE = Advice(
-    "So many small ops take about as long as calling them does. Replace the loop in Python by ops on whole arrays.",
-    tensorflow="So many small ops take about as long as scheduling them does. Replace the loop (tf.while_loop, "
-    "tf.map_fn, a for over the examples) by ops on the whole batch (vectorized_map, tf.einsum, gather), or set "
-    "jit_compile=True.",
-    pytorch="So many small ops take about as long as calling them does. Replace the loop in Python by ops on whole "
-    "tensors (index_add, scatter, einsum, cumsum, torch.vmap), use a larger batch or fewer microbatches, an optimizer "
-    "with fused=True or foreach=True, or torch.compile, which makes one call of many.",
-)
-_ADVICE_OF_NATURE = {
-    Nature.EAGER: Advice(
-        "Python launches each of these ops by itself. Put them into a tf.function, which runs them as one graph.",
-        keras="Python launches each of these ops by itself. Leave run_eagerly=False in compile() (and "
-        "tf.config.run_functions_eagerly off), and move eager ops of callbacks and metrics into the model: then the "
-        "step runs as one graph.",
-    ),
-    Nature.ELEMENTWISE: Advice(
-        "Each of these ops reads and writes whole tensors in memory for a little arithmetic. Let torch.compile fuse "
-        "them into one pass, use the op that does all of it (layer_norm, gelu, cdist, a fused loss), or write the same "
-        "as a matrix product; broadcasting to a tensor that is larger than operands and result costs most."
-    ),
-    Nature.OPTIMIZER: Advice(
-        "The optimizer takes more than in most programs: it reads and writes every parameter with its state in each "
-        "step. Make it with fused=True (or foreach=True). Where few rows of an embedding are used per step, sparse "
-        "gradients (nn.Embedding(sparse=True) with SparseAdam or SGD) leave out the dense update of all others. A "
-        "larger batch, or gradients of several batches, need fewer updates."
-    ),
-    Nature.BROKEN_GRAPH: Advice(
-        "Something in the function breaks its graph, and what follows runs op by op: reading a value (.item(), print, "
-        "an if on a tensor), or code that the compiler does not know; or it was compiled again and again (a size or an "
-        "attribute that changes with each call) until the limit, and runs eagerly since. torch._dynamo.explain, "
-        "fullgraph=True or TORCH_LOGS=recompiles names the line; move it out of the compiled function."
-    ),
-    Nature.COMPILED_CALL: Advice(
-        "Checking guards and entering a compiled function costs more than the small graphs that it runs. Compile a "
-        "larger part at once, such as the whole step with its loop, so that there are few calls of much work."
-    ),
-    Nature.RANGE: _HOST_ADVICE,
-}
-_ADVICE_OF_OPS = tuple(
-    (re.compile(pattern, re.IGNORECASE), Advice(text))
-    for pattern, text in (
-        (
-            r"\binv\b|_inv\b|pinv|inverse",
-            "Solve the linear system in place of inverting its matrix: a factorization (Cholesky where the matrix is "
-            "positive definite, else LU) and triangular solves take a third of the time and are more exact; keep the "
-            "factors while the matrix stays the same.",
-        ),
-        (
-            r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|linalg",
-            "A decomposition costs much more than a product of the same size. Ask whether every step needs it: every "
-            "N-th step with kept factors, a smaller matrix, a few leading eigenvectors by power iteration, Cholesky in "
-            "place of eigenvalues, or several of them in one batched call.",
-        ),
-        (
-            r"sort",
-            "Sorting everything is needed for few results: top_k, argmax, a threshold or partition cost far less.",
-        ),
-        (
-            r"unique|nonzero|searchsorted|histogram|bincount",
-            "Such ops sort or count all elements, and their result has no fixed size. Ask whether every step needs it: "
-            "prepare it once or in the input pipeline, or use the duplicates as they are (a lookup and a sum by index "
-            "do not need unique indices).",
-        ),
-        (
-            r"_norm\b|clip_grad",
-            "Norms of all parameters read each of them. Compute them once per step, after the last backward pass and "
-            "outside of any loop over parameters, and log them every N-th step.",
-        ),
-        (
-            r"uniform|normal|randn?\b|randint|randperm|rng|threefry|random_bits|multinomial",
-            "Draw random numbers in fewer, larger calls, with a cheaper generator, or once before the loop; parameters "
-            "that are loaded afterwards need not be drawn first (device='meta' or torch.nn.utils.skip_init).",
-        ),
-        (
-            r"Regex|String|Unicode|LookupTable|Decode(?:Jpeg|Png|Image|Raw|Csv)|Parse\w{0,40}Example",
-            "Texts and encoded data are prepared within the step. Do it in the input pipeline (tf.data map, then cache "
-            "and prefetch), once and ahead of the step.",
-        ),
-        (
-            r"while|cumsum|cumprod|cumulative|reduce-window",
-            "Loops and cumulative ops run one part after the other. Ask for a form that works on all parts at once "
-            "(vmap, an associative scan, a matrix product), or for fewer and larger parts.",
-        ),
-    )
-)
-"""For ops that most programs spend little on, the first that matches."""
-_ORDINARY_ADVICE = Advice(
-    "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
-    "it: fewer or smaller operands, a narrower data type, results that are kept instead of computed again."
-)
 
 
 def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
