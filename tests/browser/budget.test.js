@@ -18,9 +18,9 @@ h.inEveryBrowser("where the step goes", ({ name, browser }) => {
     await tab.frame().select("#budget-device", "h1: TPU 1");
     await h.shows(tab, "Average step of h1: TPU 1");
     assert.equal(h.query(tab).get("device"), "h1: TPU 1");
-    // The late core does not wait for others.
+    // The late core does not wait for others: parts of zero are folded.
     const waits = await tab.frame().$$eval('section[aria-label="Parts of the step"] [role="row"]', (rows) => rows.map((row) => row.textContent).find((text) => text.includes("Waits for late devices")));
-    assert.match(waits, /Waits for late devices0 us0\.0%/);
+    assert.equal(waits, undefined);
     await h.screenshot(tab, `time-budget-${name}`);
     h.assertClean(tab);
     await tab.page.close();

@@ -54,27 +54,6 @@ h.inEveryBrowser("source", ({ name, browser }) => {
     await tab.page.close();
   });
 
-  test("from the overview to the line of the largest buffer, in two clicks", async () => {
-    const tab = await h.openPage(browser(), at.demo, {
-      query: `${RUN}&tool=overview_page`,
-    });
-    await h.until("the link", () =>
-      tab.frame().$('.tips a[href*="order=peak"]'),
-    );
-    await h.click(tab, '.tips a[href*="order=peak"]');
-    const named = await h.until(
-      "the headline",
-      async () => /for (jax_mlp\.py:\d+)/.exec(await h.text(tab.frame()))?.[1],
-    );
-    await h.click(tab, ".src-line.line");
-    await h.until("the line", async () =>
-      (await texts(tab, ".src-card h2"))[0]?.startsWith("jax_mlp.py:"),
-    );
-    assert.deepEqual(await texts(tab, ".src-card h2"), [named]);
-    h.assertClean(tab);
-    await tab.page.close();
-  });
-
   test("from a line to its ops in the op table, and back from an op to its line", async () => {
     const tab = await h.openPage(browser(), at.demo, {
       query: `${RUN}&tool=source_view&line=jax_mlp.py:32`,

@@ -159,15 +159,15 @@ h.inEveryBrowser("tf.data", ({ name, browser }) => {
     await tab.page.close();
   });
 
-  test("the overview and the input pipeline lead here, only where there is tf.data", async () => {
-    for (const [tool, words] of [["overview_page", "tf.data Bottleneck Analysis"], ["input_pipeline_analyzer", "which pipeline is slow"]]) {
+  test("the input pipeline leads here, only where there is tf.data", async () => {
+    for (const [tool, words] of [["input_pipeline_analyzer", "which pipeline is slow"]]) {
       const tab = await open(browser(), "tf_input", { where: at.demo, tool });
       await press(tab, words);
       await h.until("the tf.data page", () => new URL(tab.page.url()).searchParams.get("tool") === TOOL);
       await graph(tab);
       await tab.page.close();
       const other = await open(browser(), "jax_mlp", { where: at.demo, tool });
-      await h.shows(other, tool === "overview_page" ? "Recommend" : "Host-side analysis");
+      await h.shows(other, "Host-side analysis");
       assert.doesNotMatch(await h.text(other.frame()), /which transformation|which of its transformations/);
       h.assertClean(other);
       await other.page.close();

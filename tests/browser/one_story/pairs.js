@@ -243,11 +243,8 @@ export const PAIRS = [
   { page: KERNELS, what: "the kernel time of headline and bar", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: sumOfPie(KERNELS, "Time by kernel") },
   { page: KERNELS, what: "the kernel time of headline and table", a: sentence(KERNELS, /kernels?, (\S+ \S+) in total/), b: columnSum(KERNELS, "kernels", "total_duration_us", 1e-6, "time") },
 
-  { page: MEMORY, what: "the peak of headline and card", a: headline(MEMORY, /peak (\S+ \S+) of /), b: figure(MEMORY, "Peak memory usage") },
-  { page: MEMORY, what: "stack and heap make the peak", a: sum(figure(MEMORY, "Stack reservation"), figure(MEMORY, "Heap allocation")), b: figure(MEMORY, "Peak memory usage") },
-  { page: MEMORY, what: "the bar and the capacity", a: sumOf(MEMORY, /./), b: figure(MEMORY, "Memory capacity") },
-  { page: MEMORY, what: "the share of the headline", a: headline(MEMORY, /\(([\d.]+%)\)/), b: share(figure(MEMORY, "Peak memory usage"), figure(MEMORY, "Memory capacity")) },
-  { page: MEMORY, what: "the time of the peak of sentence and card", a: figure(MEMORY, "Time of the peak"), b: sentence(MEMORY, /The peak is (\S+ [a-z]+) after the start/) },
+  { page: MEMORY, what: "the bar and the capacity", a: sumOf(MEMORY, /./), b: headline(MEMORY, /of (\S+ \S+) \(/) },
+  { page: MEMORY, what: "the share of the headline", a: headline(MEMORY, /\(([\d.]+%)\)/), b: share(headline(MEMORY, /peak (\S+ \S+) of /), headline(MEMORY, /of (\S+ \S+) \(/)) },
   { page: BUFFERS, what: "the peak of headline and card", a: headline(BUFFERS, /needs (\S+ \S+) of/), b: figure(BUFFERS, "Peak memory allocation") },
   { page: BUFFERS, what: "the reserved memory of sentence and card", a: anySentence(BUFFERS, /With fragmentation it reserves (\S+ \S+),/), b: figure(BUFFERS, "With fragmentation") },
   { page: BUFFERS, what: "reserved and spare memory make the device's", a: sum(anySentence(BUFFERS, /With fragmentation it reserves (\S+ \S+),/), anySentence(BUFFERS, /, (\S+ \S+) to spare/)), b: figure(BUFFERS, "Device memory") },

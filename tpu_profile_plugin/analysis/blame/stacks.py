@@ -71,6 +71,7 @@ class Stacks:
           Node, group and time of each distinct pair of node and group.
         """
         of = np.zeros(len(times[0]), np.int64) if group is None else group
+        times = np.ascontiguousarray(times[0]), np.ascontiguousarray(times[1])
         row, at, ps = _native.overlaps((self.begin_ps, self.end_ps), times)
         begin, end = cut(subtract(times, (self.begin_ps, self.end_ps)), times[0])
         between = np.append(self.after, NOWHERE)[np.searchsorted(self.end_ps, begin, side="right") - 1]

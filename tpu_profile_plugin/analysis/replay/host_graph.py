@@ -591,9 +591,9 @@ def _bounds(build: _Builder, devices: Sequence[Device], steps: StepWindows) -> B
         rest = (chosen < 0) & (last >= 0)
         offset[:, number] = np.where(rest, when - ended, 0).reshape(-1, 2)
         chosen = np.where(rest, last, chosen)
-        if mine and bool((chosen < 0).any()):  # before all work of the device
-            first_node = build.first[mine[0]]
-            first_begin = int(build.columns[mine[0]][0][0]) if len(build.columns[mine[0]][0]) else 0
+        works = next((chain for chain in mine if len(build.columns[chain][0])), None)
+        if works is not None and bool((chosen < 0).any()):  # before all work of the device
+            first_node, first_begin = build.first[works], int(build.columns[works][0][0])
             offset[:, number] += np.where(chosen < 0, when - first_begin, 0).reshape(-1, 2)
             begins |= chosen < 0
             chosen = np.where(chosen < 0, first_node, chosen)

@@ -27,6 +27,9 @@ from tpu_profile_plugin.run.figures.programs import hlo_ops
 from tpu_profile_plugin.run.host import HostProfile, derived
 from tpu_profile_plugin.run.hosts import RunHosts
 
+_LONGEST_PS = 2**60
+"""Of a recording whose times can be added up, two weeks; events of a damaged one may be years apart."""
+
 
 @derived()
 def graph_of_host(host: HostProfile) -> HostGraph | None:
@@ -97,6 +100,8 @@ def _replay(run: RunHosts) -> Replay:
     whole = graph_of(graphs, budget)
     if not len(whole):  # of a damaged recording, in which nothing took time
         raise NO_STEPS.error()
+    if int(whole.end_ps.max()) - int(whole.begin_ps.min()) >= _LONGEST_PS:
+        raise NO_STEPS.said("The times of this recording are too far apart to replay it.").error()
     return Replay(whole, places, tuple(chosen))
 
 

@@ -64,7 +64,7 @@ def _most(host: HostView, ops: Sequence[ReadOp], label: str, share: float) -> st
     if share <= MOST:
         lines = shares((place_of(host, op.index), op.self_ps) for op in ops[:_MOST_OPS])
         line, of_line = next(((line, of) for line, of in lines if line), ("", 0.0))
-        of_line *= time_ps(ops[:_MOST_OPS]) / time_ps(ops)
+        of_line *= time_ps(ops[:_MOST_OPS]) / max(time_ps(ops), 1)
         if of_line > MOST:
             return f", most of it at {line}, the largest part, {share:.0%}, in {host.ops.name[ops[0].index]}"
     return most_in(label, share)
