@@ -80,7 +80,7 @@ def _table(rows: list[dict[str, Any]], units: Mapping[str, str]) -> Iterator[str
 
 
 def in_markdown(text: str) -> str:
-    """Text without meaning for Markdown, on one line; it calls nobody, as `@name` would."""
+    """Text without meaning for Markdown, on one line; `@name` in it is no mention."""
     line = visible(" ".join(text.split()))
     return "".join(f"\\{char}" if char in "\\`*_[]<>#|&~" else char for char in line).replace("@", "@<!-- -->")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
-from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, inclusive, with_callees
+from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, inclusive, launched_at, with_callees
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
 from tpu_profile_plugin.analysis.common.rows import sums_by
@@ -130,15 +130,14 @@ class SmallOps:
       count: of them, per step.
       kinds: those with most time, with their count per step.
       optimizer: the one that more than half of them are of, "" without one.
-      node: what launched each, a node of the stacks; ps: int64[n], its time.
+      place: the program's own function that launches more than half of their time, "" without one.
     """
 
     spans: Times
     count: float
     kinds: tuple[tuple[str, float], ...]
     optimizer: str
-    node: I64
-    ps: I64
+    place: str
 
 
 def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, stacks: Stacks) -> SmallOps | None:
@@ -176,7 +175,16 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
         by_optimizer[_optimizer(device.ops[row])] += of_op
     optimizer, most_of = by_optimizer.most_common(1)[0]
     node = stacks.at(begin[small]) if len(stacks.node) else np.full(len(small), NOWHERE)
-    return SmallOps(
-        times_of(begin[small], until), len(small) / steps, of_kinds, optimizer if 2 * most_of > len(small) else "",
-        node, until - begin[small],
-    )  # fmt: skip
+    optimizer = optimizer if 2 * most_of > len(small) else ""
+    spans, place = times_of(begin[small], until), _place(stacks, node, until - begin[small])
+    return SmallOps(spans, len(small) / steps, of_kinds, optimizer, place)
+
+
+def _place(stacks: Stacks, node: I64, ps: I64) -> str:
+    """The program's own function that launches more than half of a time, "" without one; `node`: what launched it."""
+    nodes, which = np.unique(node, return_inverse=True)
+    times = Counter[str]()
+    for one, of_node in zip(nodes.tolist(), sums_by(which.reshape(-1), ps, len(nodes)), strict=True):
+        times[launched_at(stacks, one)] += int(of_node)
+    place, most = times.most_common(1)[0]
+    return place if 2 * most > times.total() else ""

@@ -10,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
-from tpu_profile_plugin.analysis.blame.stacks import Stacks
+from tpu_profile_plugin.analysis.blame.stacks import launched_at
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
@@ -124,13 +124,6 @@ def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:
         places[place] = places.get(place, 0) + ps
     place, ps = max(places.items(), key=lambda item: item[1])
     return place, ps * int(blame.ps[rows].sum()) // max(int(blame.ps[told].sum()), 1)
-
-
-def launched_at(stacks: Stacks, node: int) -> str:
-    """The program's own function that launched something, "" if unknown."""
-    while node >= 0 and not stacks.user[stacks.name[node]]:
-        node = int(stacks.parent[node])
-    return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
 
 
 def base_name(name: str) -> str:

@@ -161,3 +161,10 @@ def callers(parent: I64, node: int) -> list[int]:
     while (node := int(parent[node])) >= 0:
         found.append(node)
     return found
+
+
+def launched_at(stacks: Stacks, node: int) -> str:
+    """The program's own function that launched something, "" if unknown."""
+    while node >= 0 and not stacks.user[stacks.name[node]]:
+        node = int(stacks.parent[node])
+    return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""

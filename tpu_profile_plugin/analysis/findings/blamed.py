@@ -12,13 +12,12 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.eager_ops import small_ops
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.host_groups import MOST, HostGroup, function_groups, host_groups, launches_only
-from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, launched_at, op_groups
+from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_groups
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import shown_event
-from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import times_of
 from tpu_profile_plugin.analysis.devices import cpu_torch
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
@@ -27,7 +26,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, ORDINARY, SMALL, advice_of_ops
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, per_step, share_of, shown
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, most_label, per_step, share_of, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_US, duration
@@ -178,14 +177,7 @@ def _small_parts(host: HostView) -> tuple[SmallPart, ...]:
     if small is None:
         return ()
     by_part = host.by_part([small.spans], range(len(CATEGORIES)))
-    nodes, which = np.unique(small.node, return_inverse=True)
-    places: dict[str, int] = {}
-    for node, ps in zip(nodes.tolist(), sums_by(which.reshape(-1), small.ps, len(nodes)), strict=True):
-        place = launched_at(stacks, node)
-        places[place] = places.get(place, 0) + int(ps)
-    place = max(places, key=lambda name: places[name])
-    place = place if places[place] > MOST * sum(places.values()) else ""
-    return (SmallPart(small.kinds, small.optimizer, small.count, place, int(by_part.sum()), by_part),)
+    return (SmallPart(small.kinds, small.optimizer, small.count, small.place, int(by_part.sum()), by_part),)
 
 
 def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
@@ -414,9 +406,7 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
     tool = "hlo_stats" if program else ""
     evidence = [
-        Evidence(
-            "Most of it in" if group.ops[0][2] > MOST * group.ps else "The op with most of it", name, "", tool, row, op
-        ),
+        Evidence(most_label(group.ops[0][2] / max(group.ps, 1)), name, "", tool, row, op),
         share_of("Wall time of these ops", lost, run.base),
         per_step("Wall time of these ops", lost, run.per),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -57,8 +58,9 @@ def cell(column: str, text: str) -> str:
     return f"{column}~{_SEPARATORS.sub(lambda mark: chr(92) + mark[0], text)}"
 
 
-MOST = 0.5
-"""More than half of something is most of it."""
+def most_label(share: float, *, known: str = "op") -> str:
+    """The label of evidence that names what has the largest share of something."""
+    return "Most of it in" if share > MOST else f"The {known} with most of it"
 
 
 def most_in(name: str, share: float, *, known: str = "op", where: str = "in") -> str:

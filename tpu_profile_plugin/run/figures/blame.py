@@ -40,7 +40,7 @@ def places(host: HostProfile) -> HostPlaces:
 
 @per_host()
 def whole_places(host: HostProfile) -> HostPlaces:
-    """The same with the recording as one step."""
+    """Where the devices of one host wait, the whole recording taken as one step."""
     of = whole_budget(host)
     return HostPlaces() if of.steps is None else host_places(_blame(host, of, whole_spent(host)), hlo_ops(host), 1)
 

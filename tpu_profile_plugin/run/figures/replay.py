@@ -101,7 +101,7 @@ def _replay(run: RunHosts) -> Replay:
     if not len(whole):  # of a damaged recording, in which nothing took time
         raise NO_STEPS.error()
     if int(whole.end_ps.max()) - int(whole.begin_ps.min()) >= _LONGEST_PS:
-        raise NO_STEPS.said("The times of this recording are too far apart to replay it.").error()
+        raise NoData("The times of this recording are too far apart to replay it.")
     return Replay(whole, places, tuple(chosen))
 
 

@@ -163,7 +163,10 @@ export function runBefore(runs: readonly RunSummary[], name: string | null): str
   return (older.find((one) => place(one) === place(shown)) ?? older[0])?.run ?? null;
 }
 
-/** The tool named in the address bar (also by an old id or with a suffix), null for a name that no tool has; without a name the first with data, else the first. */
+/**
+ * The tool named in the address bar (also by an old id or with a suffix), null for a name that no tool has.
+ * Without a name the first with data, else the first.
+ */
 export function chooseTool(tools: readonly ToolInfo[], wanted: string | null): ToolInfo | null {
   if (wanted !== null) {
     const id = bare(wanted);

@@ -70,7 +70,9 @@ const heads = (idle: boolean, over: string, perStep: boolean): readonly { name: 
   },
   {
     name: "HBM",
-    help: "HBM bandwidth divided by its peak. Above 100% where work is done outside the recorded time of the op, or its bytes are overestimated.\nSource: HLO cost analysis, trace.",
+    help:
+      "HBM bandwidth divided by its peak. Above 100% where work is done outside the recorded time of the op, " +
+      "or its bytes are overestimated.\nSource: HLO cost analysis, trace.",
     class: "number",
   },
   { name: "HBM bytes", help: "Share of all HBM bytes of the tree.", class: "number opp-widest" },

@@ -117,7 +117,8 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
         <Card
           title="Worth a try"
           help={
-            "Changes that findings and the largest parts of the step suggest, each replayed alone: what the step gains. A click adds a change, another removes it.\n" +
+            "Changes that findings and the largest parts of the step suggest, each replayed alone: what the step gains. " +
+            "A click adds a change, another removes it.\n" +
             "Gains do not add up to the gain of several changes.\nSource: estimate."
           }
         >
@@ -128,7 +129,8 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
             <Card
               title={isEmpty(shown) ? "What limits the step" : "What limits the step then"}
               help={
-                "The chain of work in which each begins when the one before ends, from the begin of the steps to their end. Making anything else faster gains nothing.\n" +
+                "The chain of work in which each begins when the one before ends, from the begin of the steps to their end. " +
+                "Making anything else faster gains nothing.\n" +
                 "Source: trace, estimate."
               }
             >

@@ -1,4 +1,4 @@
-"""PyTorch model whose layers format their tensors for debug messages that nobody reads."""
+"""PyTorch model whose layers format their tensors for debug messages that are not written anywhere."""
 
 import logging
 

@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence
-from tpu_profile_plugin.analysis.findings.places import MOST, most_in
+from tpu_profile_plugin.analysis.findings.places import most_in, most_label
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
@@ -109,7 +109,7 @@ def most_of_it(
     origin = origins.get((sums.key.name, sums.key.program))
     name = sums.key.name
     label = f"{name} ({origin.place})" if origin is not None and origin.place else name
-    what = "Most of it in" if share > MOST else "The collective with most of it"
+    what = most_label(share, known="collective")
     told = most_in(short_kernel(label), share, known="collective")
     return told, (of_collective(sums.key, what, label), *more, *_longest_run(run, sums))
 

@@ -7,7 +7,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, timeline
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, most_label, timeline
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 Place = tuple[int, int]
@@ -35,10 +35,10 @@ def place_of(host: HostView, row: int) -> str:
     return "" if rows is None or at is None else rows.place(at)
 
 
-def of_op(host: HostView, row: int, *, longest: bool, most: bool = True) -> tuple[str, tuple[Evidence, ...]]:
+def of_op(host: HostView, row: int, *, longest: bool, share: float) -> tuple[str, tuple[Evidence, ...]]:
     """An op of the host's op table: its name with its line, and name, time and source as HLO statistics have them.
 
-    With its longest run, if that is asked for and known; `most`: it has more than half of what the finding is about.
+    With its longest run, if that is asked for and known; `share`: its part of what the finding is about.
     """
     table = host.ops
     name, program, self_ps = table.name[row], table.module[row], int(table.self_ps[row])
@@ -49,7 +49,7 @@ def of_op(host: HostView, row: int, *, longest: bool, most: bool = True) -> tupl
     page = {"host": host.name, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"}
     of, percent = OpOf(name, program), 100.0 * self_ps / table.total_ps if table.total_ps else 0.0
     numbers: list[tuple[str, str | float, str]] = [
-        ("Most of it in" if most else "The op with most of it", name, ""),
+        (most_label(share), name, ""),
         (f"Self time of {name}, all runs", self_ps / PS_PER_US, "us"),
         (f"Self time of {name}, of the observed time of all cores", percent, "%"),
     ]

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op, place_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import MOST, most_in
+from tpu_profile_plugin.analysis.findings.places import most_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 UNREAD = lacks(NO_PROGRAMS, "No ops with known programs recorded.")
@@ -55,7 +56,7 @@ def op_kind(host: HostView, ops: Sequence[ReadOp], least: float, saving_ps: floa
     if not ops:
         return OpKind(work.counted_ps)
     share = ops[0].self_ps / max(spent, 1)
-    label, evidence = of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, most=share > MOST)
+    label, evidence = of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, share=share)
     return OpKind(work.counted_ps, spent, saving_ps, _most(host, ops, label, share), evidence)
 
 
@@ -77,7 +78,7 @@ class Telling:
     Attributes:
       title, formula: of the finding; silence: the reason why there is none.
       label: of the evidence of their share in the time of all ops; without one there is none.
-      least: share of the base from which on they make a finding.
+      least: the share of the base that makes a finding.
       moves: ops that move data are among them, so that the time budget may count them apart from computation.
     """
 

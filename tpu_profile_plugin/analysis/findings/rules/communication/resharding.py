@@ -33,7 +33,7 @@ ADVICE = Advice(
 
 
 def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
-    """The verdict on the collectives that the compiler inserted: that only move data and nobody asked for."""
+    """The verdict on the collectives that the compiler inserted to change shardings: they only move data."""
     sums, origins = run.communication.sums, origins_of(parts)
     if not sums:
         return lacks(ONE_DEVICE, "No collectives recorded.", unless=run.has_devices)

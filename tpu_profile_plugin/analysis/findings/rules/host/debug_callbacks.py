@@ -113,7 +113,7 @@ def _on_host(host: HostView) -> _Calls:
 
 
 def _events(names: Sequence[str], row: U32, begin: I64, end: I64) -> _Calls:
-    """Those of some events that are calls into Python."""
+    """Which of the events are calls into Python."""
     python: Bools = np.array([_HOST.search(name) is not None for name in names], np.bool_)[row]
     if not python.any():
         return _Calls(no_time())
