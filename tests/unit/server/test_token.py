@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from werkzeug.test import Client
+from werkzeug.test import Client, EnvironBuilder, run_wsgi_app
 
 from tpu_profile_plugin.server.http.token import guarded
 from tpu_profile_plugin.serving import board, token_for
@@ -16,12 +17,24 @@ from tpu_profile_plugin.serving import board, token_for
 DEMO = Path(__file__).parents[3] / "demo"
 
 
-def client() -> Client:
+def application(token: str = "s3cret-token"):
     def app(environ, start_response):
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}".encode()]
 
-    return Client(guarded(app, "s3cret-token"))
+    return guarded(app, token)
+
+
+def client(token: str = "s3cret-token") -> Client:
+    return Client(application(token))
+
+
+COOKIE = f"tpu_profile_{hashlib.sha256(b's3cret-token').hexdigest()[:12]}=s3cret-token"
+
+
+def status_with(cookies: str, token: str = "s3cret-token") -> str:
+    environ = EnvironBuilder().get_environ() | {"HTTP_COOKIE": cookies}
+    return run_wsgi_app(application(token), environ)[1]
 
 
 def test_an_address_with_the_token_sets_a_cookie_and_loses_it():
@@ -55,6 +68,53 @@ def test_other_requests_are_refused(headers, status):
     if status == 401:
         assert "?token=" in answer.text
         assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *(
+            "a[b]=c",
+            '{"theme": "dark", "n": [1, 2]}',
+            "name=\u00e9\u20ac",
+            "version=1",
+            "$Version=1",
+            "$Path=/",
+            "=",
+            "=x",
+            ";;",
+        ),
+        *(
+            "expires=Mon, 01 Jan 2024",
+            'a="b',
+            "a=b=c==",
+            "path=/",
+            "HttpOnly",
+            "a\\073=1",
+            'q="x\\"y"',
+            "\x01\x7f=\x80",
+        ),
+        *("n(a)=1", "a@b=1", "x" * 60_000, "a=" + "," * 60_000, "tpu_profile_0123=old", "; ".join(["k=v"] * 9_000)),
+    ],
+)
+def test_cookies_of_other_programs_lock_nobody_out(other):
+    sent = other.encode().decode("latin-1")  # as servers pass headers on
+    for header in (f"{sent}; {COOKIE}", f"{COOKIE}; {sent}", f"{sent};{COOKIE}", f"{sent}; {COOKIE}; {sent}"):
+        assert status_with(header) == "200 OK"
+    assert status_with(f"{sent}; {COOKIE}x") == "401 Unauthorized"
+    assert status_with(sent) == "401 Unauthorized"
+
+
+def test_an_older_cookie_of_this_name_does_not_hide_the_right_one():
+    assert status_with(f"{COOKIE.partition('=')[0]}=old; {COOKIE}") == "200 OK"
+
+
+def test_a_chosen_token_of_any_characters_works_as_a_cookie():
+    token = 'a;b,c "d"=\u00e9'
+    answer = client(token).get("/", query_string={"token": token})
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    assert status_with(f"x=1; {cookie}; y=2", token) == "200 OK"
+    assert status_with(f"x=1; {cookie}; y=2") == "401 Unauthorized"
 
 
 def test_the_token_opens_no_other_host_and_changes_nothing():

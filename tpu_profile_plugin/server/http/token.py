@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable
-from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -27,6 +26,8 @@ def guarded(app: WsgiApp, token: str) -> WsgiApp:
     # Servers on other ports of the machine share its cookies, so each has a name of its own.
     name = f"tpu_profile_{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
+    kept = quote(token, safe="")
+
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         query = parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)
         given = [value for key, value in query if key == PARAMETER]
@@ -35,11 +36,11 @@ def guarded(app: WsgiApp, token: str) -> WsgiApp:
             path = quote(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")) or "/"
             # One slash: two would be the address of another host.
             place = f"/{path.lstrip('/')}{f'?{rest}' if rest else ''}"
-            cookie = f"{name}={token}; Path=/; HttpOnly; SameSite=Lax"
+            cookie = f"{name}={kept}; Path=/; HttpOnly; SameSite=Lax"
             headers = [("Location", place), ("Set-Cookie", cookie), ("Cache-Control", "no-store")]
             start_response("302 Found", [*headers, ("Content-Length", "0"), ("Content-Type", "text/plain")])
             return []
-        if _same(_cookie(environ, name), token) or _same(_bearer(environ), token):
+        if _same(_bearer(environ), token) or any(_same(sent, kept) for sent in _cookies(environ, name)):
             return app(environ, start_response)
         body = _REFUSED.encode()
         headers = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
@@ -53,13 +54,10 @@ def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
-def _cookie(environ: dict[str, Any], name: str) -> str:
-    cookies: SimpleCookie = SimpleCookie()
-    try:
-        cookies.load(environ.get("HTTP_COOKIE", ""))
-    except Exception:  # CookieError, and what malformed headers raise
-        return ""
-    return cookies[name].value if name in cookies else ""
+def _cookies(environ: dict[str, Any], name: str) -> list[str]:
+    """The values of the cookies of this name, whatever other programs on this host have put beside them."""
+    pairs = (part.strip(" \t").partition("=") for part in str(environ.get("HTTP_COOKIE", "")).split(";"))
+    return [value for key, _, value in pairs if key == name]
 
 
 def _bearer(environ: dict[str, Any]) -> str:
