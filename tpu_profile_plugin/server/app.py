@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -64,7 +63,6 @@ class Server:
         self._executor: Executor | None = None
         self._results: Results | None = None
         self._tables: TableFiles | None = None
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
         reading = ("config", "runs_info", "run_info", "module_list", "page")
@@ -112,9 +110,9 @@ class Server:
         with self._creating:
             if self._executor is not None:
                 self._executor.close()
-            if self._temporary is not None:
-                self._temporary.cleanup()
-                self._tables = self._temporary = None
+            if self._tables is not None:
+                self._tables.close()
+                self._tables = None
 
     def apps(self) -> Mapping[str, WsgiApp]:
         """A WSGI application per route, below the plugin's own prefix."""
@@ -199,15 +197,12 @@ class Server:
         return handle
 
     def _table_files(self) -> TableFiles:
-        """Where SQL finds the tables of runs; without a disk cache a directory that ends with the server."""
+        """Where SQL finds the tables of runs; without a disk cache they end with the server."""
         with self._creating:
             if self._tables is None:
                 from tpu_profile_plugin.sql.table_files import TableFiles
 
                 directory = self._private("tables") if self._options.disk_bytes else None
-                if directory is None:
-                    self._temporary = tempfile.TemporaryDirectory(prefix="tpu_profile_", ignore_cleanup_errors=True)
-                    directory = Path(self._temporary.name)
                 self._tables = TableFiles(directory, self._options.disk_bytes or Options.disk_bytes)
             return self._tables
 

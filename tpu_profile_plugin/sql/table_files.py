@@ -1,11 +1,17 @@
-"""The tables of runs as Parquet files in a private directory, made once, for all queries and processes of the user."""
+"""The tables of runs as Parquet files in a private directory, made once, for all queries and processes of the user.
+
+Where that directory cannot be written to, tables are kept in a temporary one, or in memory, until the process ends.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+import shutil
+import tempfile
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterator
@@ -16,25 +22,33 @@ from tpu_profile_plugin.errors import QueryStopped
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_hosts
 from tpu_profile_plugin.run.relations.relation import Relation, frugal
-from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.tables.files import write_parquet
 
 _FORMAT = 1
 _NOTES = "n"
 _MOST_LOSSES = 3
+_REST_S = 60.0
+"""How long nothing is written to a directory after that has failed: a full disk takes time to fill up again."""
+_IN_MEMORY = ("/dev/shm",)  # noqa: S108 - a directory of its own is made in it
+"""Directories of Linux that need no disk."""
 
 
 class TableFiles:
-    """One file per run and table, named by the identities of the run's profiles and the build.
+    """One file per run and table, named by the identities of the run's profiles and the build."""
 
-    Attributes:
-      directory: where they are; readable by the user only.
-    """
+    def __init__(self, directory: Path | None, limit_bytes: int) -> None:
+        """Does no I/O; beyond `limit_bytes`, the least recently used files are deleted.
 
-    def __init__(self, directory: Path, limit_bytes: int) -> None:
-        """Does no I/O; beyond `limit_bytes`, the least recently used files are deleted."""
-        self.directory = directory.absolute()  # other processes have another working directory
-        self._files = FileCache(self.directory, limit_bytes)
+        Without a directory, tables are temporary.
+        """
+        # Absolute, because other processes have another working directory.
+        self._files = None if directory is None else FileCache(directory.absolute(), limit_bytes)
+        self._spare: dict[str | None, FileCache] = {}
+        self._temporary: list[str] = []
+        self.close = weakref.finalize(self, _remove, self._temporary)
+        """Deletes the temporary files, which also end with this object and the process."""
+        self._limit = limit_bytes
+        self._rests_until = float("-inf")
         self._lock = threading.Lock()
         # Only those in use: names of files change with their runs, without end.
         self._making: weakref.WeakValueDictionary[str, threading.Lock] = weakref.WeakValueDictionary()
@@ -49,47 +63,79 @@ class TableFiles:
         """The file, sentences about what is missing in it, and whether to pass it to `drop` after use.
 
         Makes the file if there is none: `on_rows` is called with the rows written so far, and may raise to stop.
-        Raises what reading the profiles raises, and QueryStopped if the directory cannot be written to.
+        Raises what reading the profiles raises, and QueryStopped if the file can be written nowhere.
         """
         key = _key(run, relation)
         with self._turn(key, on_rows):
-            notes = self._known(key) if relation.lasting else None
-            if notes is not None:
-                return self._files.path(key), notes, False
-            name = f"{key}{uuid.uuid4().hex}"
-            try:
-                with self._files.writing(name) as file:
-                    write_parquet(relation.of(run), file, on_rows)
-                notes = _missing(run) if relation.lasting else ()
-                if not relation.lasting or any(not host.permanent for host in run.left_out):
-                    return self._files.path(name), notes, True
-                # Rows first: a file whose notes exist is complete.
-                self._files.path(name).replace(self._files.path(key))
-                with self._files.writing(key + _NOTES) as file:
-                    file.write(json.dumps(notes).encode())
-            except FileNotFoundError:
-                raise too_small(relation.name) from None
-            except OSError as error:
-                _LOG.warning("Tables cannot be written to %s: %s", self.directory, error)
-                reason = error.strerror or type(error).__name__
-                raise QueryStopped(f"The tables of this run cannot be written to the cache: {reason}.") from None
-            return self._files.path(key), notes, False
+            known = self._known(key) if relation.lasting else None
+            if known is not None:
+                return *known, False
+            reason = "no temporary directory"
+            for files in self._places():
+                try:
+                    return self._make(files, key, run, relation, on_rows)
+                except OSError as error:
+                    reason = error.strerror or type(error).__name__
+                    files.log_failure("Tables for SQL", error)
+                    if files is self._files:
+                        self._rests_until = time.monotonic() + _REST_S
+            raise QueryStopped(f"The tables of this run can be written neither to the cache nor elsewhere: {reason}.")
 
     def drop(self, path: Path) -> None:
         """Deletes a file that is damaged, or holds too little to be kept."""
-        self._files.delete(path.name)
+        with contextlib.suppress(OSError):
+            path.unlink()
 
-    def _known(self, key: str) -> tuple[str, ...] | None:
-        """The notes of a complete file; marks it as used."""
+    def _make(
+        self, files: FileCache, key: str, run: RunHosts, relation: Relation, on_rows: Callable[[int], None]
+    ) -> tuple[Path, tuple[str, ...], bool]:
+        """As `get`, in one place; raises OSError."""
+        name = f"{key}{uuid.uuid4().hex}"
+        with files.writing(name) as file:
+            write_parquet(relation.of(run), file, on_rows)
+        notes = _missing(run) if relation.lasting else ()
+        if not relation.lasting or any(not host.permanent for host in run.left_out):
+            return files.path(name), notes, True
+        # Rows first: a file whose notes exist is complete.
         try:
-            notes = json.loads(self._files.read(key + _NOTES))
-            if not self._files.has(key):
-                return None
-        except (OSError, ValueError):
-            return None
-        self._files.touch(key)
-        self._files.touch(key + _NOTES)
-        return tuple(map(str, notes))
+            files.path(name).replace(files.path(key))
+        except FileNotFoundError:
+            raise too_small(relation.name) from None
+        with files.writing(key + _NOTES) as file:
+            file.write(json.dumps(notes).encode())
+        return files.path(key), notes, False
+
+    def _known(self, key: str) -> tuple[Path, tuple[str, ...]] | None:
+        """A complete file and its notes; marks it as used."""
+        for files in (self._files, *list(self._spare.values())):
+            if files is None:
+                continue
+            try:
+                notes = json.loads(files.read(key + _NOTES))
+                if not files.has(key):
+                    continue
+            except (OSError, ValueError):
+                continue
+            files.touch(key)
+            files.touch(key + _NOTES)
+            return files.path(key), tuple(map(str, notes))
+        return None
+
+    def _places(self) -> Iterator[FileCache]:
+        """Where files may be written: the cache, unless that failed a moment ago, a temporary directory, memory."""
+        if self._files is not None and time.monotonic() >= self._rests_until:
+            yield self._files
+        for parent in (None, *_IN_MEMORY):
+            with contextlib.suppress(OSError):
+                yield self._spare_in(parent)
+
+    def _spare_in(self, parent: str | None) -> FileCache:
+        """A temporary directory, made once; raises OSError."""
+        with self._lock:
+            if parent not in self._spare:
+                self._temporary.append(tempfile.mkdtemp(prefix="tpu_profile_", dir=parent))
+                self._spare[parent] = FileCache(Path(self._temporary[-1]), self._limit)
+            return self._spare[parent]
 
     @contextlib.contextmanager
     def _turn(self, key: str, on_wait: Callable[[int], None]) -> Iterator[None]:
@@ -102,6 +148,11 @@ class TableFiles:
             yield
         finally:
             lock.release()
+
+
+def _remove(directories: list[str]) -> None:
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _missing(run: RunHosts) -> tuple[str, ...]:
