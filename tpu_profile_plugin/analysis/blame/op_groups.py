@@ -17,7 +17,6 @@ from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.columns.arrays import I64
 
 MOST_NAME = 200
@@ -153,33 +152,23 @@ class OpNamer:
 
     def __init__(self, hlo: HloOps) -> None:
         self._hlo = hlo
-        self._rows: dict[int, ProgramRows | None] = {}
         self._places: dict[Op, str] = {}
 
     def kind(self, op: Op) -> tuple[Nature, str]:
         """The nature of an op and the opcode that decides."""
         if op.collective:
             return Nature.NOT_COUNTED, op.collective
-        rows, row = self._at(op)
-        if rows is None or row is None:
-            return by_name(op.name)
-        return by_program(rows, row, category(rows.instruction(row)))
+        found = self._hlo.located(op.program, op.name)
+        return by_name(op.name) if found is None else by_program(*found, category(found[0].instruction(found[1])))
 
     def place(self, op: Op) -> str:
         """`file:line`, "" if the program does not tell."""
         if op not in self._places:
-            rows, row = self._at(op)
-            self._places[op] = "" if rows is None or row is None else rows.place(row)
+            found = self._hlo.located(op.program, op.name)
+            self._places[op] = "" if found is None else found[0].place(found[1])
         return self._places[op]
 
     def framework(self, op: Op) -> str:
         """The framework op, "" if unknown."""
-        rows, row = self._at(op)
-        return "" if rows is None or row is None else rows.op_name(row)
-
-    def _at(self, op: Op) -> tuple[ProgramRows | None, int | None]:
-        if op.program not in self._rows:
-            program = self._hlo.programs.program(op.program)
-            self._rows[op.program] = ProgramRows(program) if program is not None else None
-        rows = self._rows[op.program]
-        return rows, None if rows is None else rows.row(op.name)
+        found = self._hlo.located(op.program, op.name)
+        return "" if found is None else found[0].op_name(found[1])

@@ -15,8 +15,7 @@ from tpu_profile_plugin.analysis.findings.blamed import Blamed, Part, blamed, bu
 from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import RecordingCost, recording_cost
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import average, segments_ps, share_within
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, average, segments_ps, share_within
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.common.reasons import Reason
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView

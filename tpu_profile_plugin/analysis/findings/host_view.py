@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from tpu_profile_plugin.analysis.communication.host_collectives import HostCommu
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, MemoryUse, device_allocators
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.summary.host_summary import HostSummary
@@ -46,6 +45,7 @@ class HostView:
       summary, communication: as other tools have them.
       budget: of its devices, empty without any; shown: as pages show it, of the host alone without devices.
       reader: reads what the host did.
+      derived: what functions with `@once` have computed of it.
     """
 
     def __init__(
@@ -68,21 +68,7 @@ class HostView:
         self._devices, self._spent, self._blame = devices, spent, blame
         self.reader = HostReader(space, keep, lambda: hlo.programs)
         self._keep = keep
-        self._derived: dict[object, object] = {}
-        self._programs: dict[int, ProgramRows | None] = {}
-
-    def once(self, make: Callable[[HostView], T]) -> T:
-        """The result of `make(host)`, computed at the first call: rules share what it costs."""
-        if make not in self._derived:
-            self._derived[make] = make(self)
-        return self._derived[make]  # type: ignore[return-value]
-
-    def program(self, number: int) -> ProgramRows | None:
-        """An HLO program by rows, read once; None if it was not recorded."""
-        if number not in self._programs:
-            program = self.hlo.programs.program(number)
-            self._programs[number] = None if program is None else ProgramRows(program)
-        return self._programs[number]
+        self.derived: dict[object, object] = {}
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
@@ -165,6 +151,18 @@ class HostView:
         if self.summary.has_device or not self.summary.cpu_ops:
             return self.summary.device
         return cpu_op_table(self.space, self.hlo)[0]
+
+
+def once(make: Callable[[HostView], T]) -> Callable[[HostView], T]:
+    """A function of a host that computes its result at the first call: rules share what it costs."""
+
+    @wraps(make)
+    def kept(host: HostView) -> T:
+        if make not in host.derived:
+            host.derived[make] = make(host)
+        return host.derived[make]  # type: ignore[return-value]
+
+    return kept
 
 
 def until_next(begin_ps: I64, end_ps: I64) -> I64:

@@ -9,8 +9,15 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
 from tpu_profile_plugin.columns.arrays import F64, I64
+
+LEAST_SHARE = 0.05
+"""Smallest share of the step that is worth a finding: below it, noise and other causes weigh more."""
+EXPOSED_SHARE = 0.10
+"""Exposed communication, as a share of the step: below it, overlapping more gains less than a tenth."""
+INPUT_SHARE = 0.05
+"""Waiting for input, as a share of the step: from here XProf calls a run moderately input-bound."""
+
 
 _SAME = 1e-6
 """Relative difference of sums that are the same but for rounding."""

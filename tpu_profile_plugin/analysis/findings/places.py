@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -42,6 +42,14 @@ def costs(run: RunView, label: str, lost: Lost) -> tuple[Evidence, Evidence]:
 def lasting(label: str, host: str, window: tuple[int, int]) -> Evidence:
     """The length of a span of time, and where it is in the timeline."""
     return Evidence(label, (window[1] - window[0]) / PS_PER_MS, "ms", TIMELINE, timeline(host, *window))
+
+
+def in_timeline(host: str, op: OpOf, longest: tuple[int, int] | None) -> list[Evidence]:
+    """The longest run of an op or a collective, if it is known."""
+    if longest is None:
+        return []
+    duration = (longest[1] - longest[0]) / PS_PER_MS
+    return [Evidence(f"Longest run of {op.name}", duration, "ms", TIMELINE, timeline(host, *longest, op.name), op)]
 
 
 def event(label: str, host: str, window: tuple[int, int], name: str) -> Evidence:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES, NO_FRAMES, NO_HOST_EVENTS, Reason
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 

@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import (
     category,
     convolution_layout,
 )
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import Program, has_whole_stack, hlo_programs, source_of
 from tpu_profile_plugin.analysis.hlo.text import instruction_text
 from tpu_profile_plugin.columns import XSpace
@@ -78,12 +79,26 @@ class HloOps:
     def __init__(self, space: XSpace) -> None:
         self.programs = hlo_programs(space)
         self._modules: dict[int, _Module | None] = {}
+        self._rows: dict[int, ProgramRows | None] = {}
 
     def _module(self, program_id: int) -> _Module | None:
         if program_id not in self._modules:
             program = self.programs.program(program_id)
             self._modules[program_id] = None if program is None else _Module(program)
         return self._modules[program_id]
+
+    def rows(self, program_id: int) -> ProgramRows | None:
+        """A program by rows; None when the profile does not have it."""
+        if program_id not in self._rows:
+            program = self.programs.program(program_id)
+            self._rows[program_id] = None if program is None else ProgramRows(program)
+        return self._rows[program_id]
+
+    def located(self, program_id: int, name: str) -> tuple[ProgramRows, int] | None:
+        """The program of an instruction by rows, and its row; None when the profile does not have it."""
+        rows = self.rows(program_id)
+        row = None if rows is None else rows.row(name)
+        return None if rows is None or row is None else (rows, row)
 
     def find(self, program_id: int, name: str) -> Instruction | None:
         """An instruction; None when the profile does not have it."""

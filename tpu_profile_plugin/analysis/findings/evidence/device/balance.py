@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.devices.model import Device, Work
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.model import Evidence
 from tpu_profile_plugin.columns.arrays import F64, I64
 
@@ -67,12 +67,9 @@ class Balance:
         return (self.lockstep_ps - self.most_ps) / max(self.lockstep_ps, 1.0)
 
 
+@once
 def balance_of(host: HostView) -> Balance | None:
     """The balance of a host with several devices whose work or waits differ, and of a CPU; None of others."""
-    return host.once(_balance)
-
-
-def _balance(host: HostView) -> Balance | None:
     work, waits = host.communication.work_ps.sum(axis=0), int(host.communication.wait_ps.sum())
     alone = len(work) == 1 and host.communication.devices[0][1] == "cpu"
     if not work.all() or (len(work) < 2 and not alone):
@@ -165,9 +162,8 @@ def _most_uneven(
     if not cost[most]:
         return ()
     number, name = ops[most]
-    rows = host.program(number)
-    row = None if rows is None else rows.row(name)
-    place = "" if rows is None or row is None else rows.place(row)
+    found = host.hlo.located(number, name)
+    place = "" if found is None else found[0].place(found[1])
     busiest = devices[int(runs[:, most].argmax())]
     return (
         Evidence("Run most unevenly", f"{name} ({place})" if place else name),

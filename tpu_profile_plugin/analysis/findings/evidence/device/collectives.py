@@ -14,10 +14,9 @@ from tpu_profile_plugin.analysis.communication.host_collectives import (
     message_bytes,
 )
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import in_timeline, of_collective, op_of
-from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Evidence
-from tpu_profile_plugin.analysis.findings.places import most_in, most_label
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
+from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf
+from tpu_profile_plugin.analysis.findings.places import cell, in_timeline, most_in, most_label
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import laid_out, leaves
@@ -77,15 +76,12 @@ class Collectives:
     shared_ps: int
 
 
+@once
 def collectives_of(host: HostView) -> Collectives:
     """The collectives of a host with the places that they come from."""
-    return host.once(_collectives)
-
-
-def _collectives(host: HostView) -> Collectives:
     found: dict[Key, Origin] = {}
     for one in sorted(host.communication.sums, key=lambda one: -one.own_exposed_ps)[:_MOST]:
-        rows = host.program(one.key.program)
+        rows = host.hlo.rows(one.key.program)
         row = None if rows is None else _row(rows, one.key.name, one.key.kind)
         if rows is not None and row is not None:
             found[one.key.name, one.key.program] = _origin(rows, row, one.key)
@@ -126,6 +122,16 @@ def most_waited_in(run: RunView, label: str) -> list[Evidence]:
 def _longest_run(run: RunView, sums: CollectiveSums) -> list[Evidence]:
     host = run.hosts[run.communication.devices[sums.device].host]
     return in_timeline(host, op_of(sums.key), (sums.begin_ps, sums.end_ps))
+
+
+def of_collective(key: CollectiveKey, label: str, value: float | str, unit: str = "") -> Evidence:
+    """What the page Communication tells of a collective."""
+    return Evidence(label, value, unit, "communication", {"t1.row": cell("op", key.name)}, op_of(key))
+
+
+def op_of(key: CollectiveKey) -> OpOf:
+    """The op that a collective is."""
+    return OpOf(key.name, key.program)
 
 
 def bandwidth(sums: CollectiveSums) -> tuple[float | None, float | None]:

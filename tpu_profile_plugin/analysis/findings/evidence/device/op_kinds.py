@@ -6,15 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_op, place_of
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import most_in
+from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, OpOf, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.places import cell, in_timeline, most_in, most_label
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_US
 
 UNREAD = lacks(NO_PROGRAMS, "No ops with known programs recorded.")
 """What a rule says of a host without HLO programs, from which alone it knows its kind."""
@@ -56,19 +58,62 @@ def op_kind(host: HostView, ops: Sequence[ReadOp], least: float, saving_ps: floa
     if not ops:
         return OpKind(work.counted_ps)
     share = ops[0].self_ps / max(spent, 1)
-    label, evidence = of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, share=share)
+    label, evidence = _of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, share=share)
     return OpKind(work.counted_ps, spent, saving_ps, _most(host, ops, label, share), evidence)
 
 
 def _most(host: HostView, ops: Sequence[ReadOp], label: str, share: float) -> str:
     """The most costly op if most of the time is in it, else the line of most of it, else how much the op has."""
     if share <= MOST:
-        lines = shares((place_of(host, op.index), op.self_ps) for op in ops[:_MOST_OPS])
+        lines = shares((_place_of(host, op.index), op.self_ps) for op in ops[:_MOST_OPS])
         line, of_line = next(((line, of) for line, of in lines if line), ("", 0.0))
         of_line *= time_ps(ops[:_MOST_OPS]) / max(time_ps(ops), 1)
         if of_line > MOST:
             return f", most of it at {line}, the largest part, {share:.0%}, in {host.ops.name[ops[0].index]}"
     return most_in(label, share)
+
+
+def _longest_run(host: HostView, program: int, name: str) -> tuple[int, int] | None:
+    """Begin and end of the longest run of an op on any device; None if there is none."""
+    longest: tuple[int, int] | None = None
+    for device in host.devices:
+        numbers = [i for i, op in enumerate(device.ops) if op.name == name and op.program == program]
+        rows = np.flatnonzero(np.isin(device.runs.op, numbers))
+        begin, end = device.runs.begin_ps[rows], device.runs.end_ps[rows]
+        if len(rows):
+            at = int((end - begin).argmax())
+            found = int(begin[at]), int(end[at])
+            longest = max(longest or found, found, key=lambda one: one[1] - one[0])
+    return longest
+
+
+def _place_of(host: HostView, row: int) -> str:
+    """`file:line` of an op of the host's op table, "" if its program does not tell."""
+    found = host.hlo.located(host.ops.module[row], host.ops.name[row])
+    return "" if found is None else found[0].place(found[1])
+
+
+def _of_op(host: HostView, row: int, *, longest: bool, share: float) -> tuple[str, tuple[Evidence, ...]]:
+    """An op of the host's op table: its name with its line, and name, time and source as HLO statistics have them.
+
+    With its longest run, if that is asked for and known; `share`: its part of what the finding is about.
+    """
+    table = host.ops
+    name, program, self_ps = table.name[row], table.module[row], int(table.self_ps[row])
+    place, found = _place_of(host, row), host.hlo.located(program, name)
+    framework = table.provenance[row].partition(":")[0] or ("" if found is None else found[0].op_name(found[1]))
+    page = {"host": host.name, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"}
+    of, percent = OpOf(name, program), 100.0 * self_ps / table.total_ps if table.total_ps else 0.0
+    numbers: list[tuple[str, str | float, str]] = [
+        (most_label(share), name, ""),
+        (f"Self time of {name}, all runs", self_ps / PS_PER_US, "us"),
+        (f"Self time of {name}, of the observed time of all cores", percent, "%"),
+    ]
+    numbers += [("Its framework op", framework, "")] if framework else []
+    numbers += [("Its source line", place, "")] if place else []
+    run = in_timeline(host.name, of, _longest_run(host, program, name)) if longest else []
+    evidence = [Evidence(label, value, unit, "hlo_stats", page, of) for label, value, unit in numbers]
+    return (f"{name} ({place})" if place else name), (*evidence, *run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program, is_counted
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 
@@ -89,12 +89,9 @@ def in_words(parts: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{what} {share:.0%}" for what, share in parts)
 
 
+@once
 def work_of(host: HostView) -> OpWork:
     """What the time of a host's ops goes into; the ops that take most of it are read."""
-    return host.once(_work)
-
-
-def _work(host: HostView) -> OpWork:
     table = host.ops
     counted = [row for row in table.by_self_time() if is_counted(table.category[row])]
     total = int(table.self_ps[counted].sum()) if counted else 0
@@ -114,8 +111,7 @@ def _work(host: HostView) -> OpWork:
 
 
 def _read(host: HostView, table: OpTable, row: int) -> ReadOp:
-    rows, self_ps = host.program(table.module[row]), int(table.self_ps[row])
-    at = None if rows is None else rows.row(table.name[row])
-    if rows is None or at is None:
-        return ReadOp(row, *by_category(table.category[row]), self_ps)
-    return ProgramOp(row, *by_program(rows, at, table.category[row]), self_ps, rows, at)
+    found, category = host.hlo.located(table.module[row], table.name[row]), table.category[row]
+    if found is None:
+        return ReadOp(row, *by_category(category), int(table.self_ps[row]))
+    return ProgramOp(row, *by_program(*found, category), int(table.self_ps[row]), *found)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.hlo.programs import Program
-from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout, ProgramRan
+from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout
 from tpu_profile_plugin.errors import CorruptProfile
 
 MOST_PROGRAMS = 8
@@ -25,24 +24,16 @@ def programs_by_time(host: HostView, most: int) -> list[int]:
     return ran[:most]
 
 
-def programs_that_ran(host: HostView) -> tuple[ProgramRan, ...]:
-    """The programs that the host's devices ran, with or without HLO."""
-    return host.once(_ran)
-
-
-def _ran(host: HostView) -> tuple[ProgramRan, ...]:
-    return programs_of_devices(host.space, host.devices, host.hlo.programs)
-
-
 def layout_of(host: HostView, program_id: int) -> MemoryLayout | None:
     """Memory layout of a program, read once; None if it is missing or its buffer assignment is damaged."""
-    known = host.once(_layouts)
+    known = _layouts(host)
     if program_id not in known:
         program = host.hlo.programs.program(program_id)
         known[program_id] = None if program is None else _layout(program)
     return known[program_id]
 
 
+@once
 def _layouts(_: HostView) -> dict[int, MemoryLayout | None]:
     return {}
 

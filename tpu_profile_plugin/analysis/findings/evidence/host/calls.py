@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purposes
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 
 _ENTERS = (Activity.COMPILE, Activity.TRANSFER, Activity.UPLOAD, Activity.LAUNCH)
@@ -89,12 +89,9 @@ def main_thread_of(host: HostView) -> MainThread:
     return host.reader.main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
 
 
+@once
 def calls_of(host: HostView) -> Calls:
     """The calls of a host with steps."""
-    return host.once(_calls)
-
-
-def _calls(host: HostView) -> Calls:
     main = main_thread_of(host)
     known = host.blame.stacks
     return tree_of(main, known if len(known.node) else stacks_of(main), {one.name for one in host.summary.functions})

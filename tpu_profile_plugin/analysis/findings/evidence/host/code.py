@@ -35,9 +35,8 @@ from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, call
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import WAITS_PER_STEP, synced
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import periodic_work
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import AS_CODE, RUNTIME, Purpose
-from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import lost_to
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, lost_to
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 GLUE_PS = 200_000_000
@@ -140,15 +139,12 @@ class HostCode:
         return np.where(node == len(ps) - 1, NOWHERE, node), ps[node]
 
 
+@once
 def code_of(host: HostView) -> HostCode | None:
     """What the main thread's code costs the devices; None if they are hardly idle.
 
     Of a host alone only calls into TensorFlow and PyTorch tell when it computes: they return when their ops have run.
     """
-    return host.once(_code)
-
-
-def _code(host: HostView) -> HostCode | None:
     spent, devices = host.spent, host.devices or (HOST_ALONE,)
     alone, in_calls = devices[0].kind == "host", devices[0].name in RUNS_WITHIN_HOST_CALLS
     if spent is None or (alone and not {TENSORFLOW, PYTORCH} & set(host.summary.frameworks)):

@@ -14,9 +14,8 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, times_of
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import main_thread_of
-from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import lost_to
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, lost_to
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -96,12 +95,9 @@ class RecordingCost:
         return self.frames * self.frame_ps >= self.others * self.other_ps
 
 
+@once
 def recording_cost(host: HostView) -> RecordingCost | None:
     """What recording one host costs its steps; None without steps, or if devices hardly wait for the host."""
-    return host.once(_recording_cost)
-
-
-def _recording_cost(host: HostView) -> RecordingCost | None:
     begin, end = host.marks
     inline = bool(host.budget.devices) and host.budget.devices[0][0] in RUNS_WITHIN_HOST_CALLS
     if host.spent is None or not len(begin):

@@ -18,10 +18,10 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     bandwidth,
     collectives_of,
     most_of_it,
+    of_collective,
     origins_of,
 )
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
-from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     origins_of,
 )
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares
-from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 

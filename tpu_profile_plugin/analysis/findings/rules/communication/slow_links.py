@@ -14,9 +14,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE, ONE_HOST
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
-from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, most_of_it
-from tpu_profile_plugin.analysis.findings.evidence.device.op_evidence import of_collective
-from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, most_of_it, of_collective
+from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB

@@ -21,8 +21,7 @@ from tpu_profile_plugin.analysis.communication.run_collectives import LATE_SHARE
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
-from tpu_profile_plugin.analysis.findings.limits import EXPOSED_SHARE, LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
 from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import explains

@@ -9,6 +9,7 @@ does both gains from less work per element: the settings and ops that it recorde
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,18 +21,17 @@ from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import pageable_share
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import slowest_stage
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
-from tpu_profile_plugin.analysis.findings.lost import lost_to
+from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, most_in, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import advice_of, is_python, of_stage, stage_share
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.ops.thread_ops import HostOps
 from tpu_profile_plugin.analysis.steps.breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.columns.arrays import Bools
@@ -54,6 +54,7 @@ ADVICE = Advice(
     "MpDeviceLoader, which sends batches ahead. If the processors are the limit, do part of the work offline.",
 )
 US_PER_MS = 1000
+_UPLOAD = re.compile(r"/Memcpy HtoD \((?P<source>\w+) -> ")
 
 
 def gather(host: HostView) -> HostLoss | None:
@@ -89,7 +90,7 @@ def gather(host: HostView) -> HostLoss | None:
     if slowest is not None:
         evidence += [*of_stage(slowest, host.name), stage_share(slowest)]
     evidence += [Evidence(label, (window[1] - window[0]) / PS_PER_MS, "ms", TIMELINE, where), *_ops(host.summary.host)]
-    pageable = pageable_share(host.summary.device)
+    pageable = _pageable_share(host.summary.device)
     if pageable:
         evidence.append(
             Evidence("Copies from pageable memory, of the time of copies to the device", 100 * pageable, "%")
@@ -146,6 +147,15 @@ def _ops(host: HostOps) -> list[Evidence]:
         Evidence("Self time of this op, all runs", ops[0].self_ps / PS_PER_MS, "ms", page),
         Evidence("Kind of this op", ops[0].category, "", page),
     ]
+
+
+def _pageable_share(table: OpTable) -> float | None:
+    """Time of copies to the device from pageable memory, as a share of all copies to it; None without copies."""
+    times = {True: 0, False: 0}
+    for name, ps in zip(table.name, table.time_ps.tolist(), strict=True):
+        if match := _UPLOAD.search(name):
+            times[match["source"] == "Pageable"] += ps
+    return times[True] / sum(times.values()) if any(times.values()) else None
 
 
 def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:

@@ -26,7 +26,7 @@ from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import event, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -91,11 +91,6 @@ class Argument:
     others: int
 
 
-def gather(host: HostView) -> HostLoss | None:
-    """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
-    return host.once(_uploads)
-
-
 def of_its_own(host: HostView) -> HostLoss | None:
     """The uploads of a host if they are a finding of their own."""
     sent, least = gather(host), UPLOAD_SHARE * host.time.base_ps * host.time.cells
@@ -103,7 +98,9 @@ def of_its_own(host: HostView) -> HostLoss | None:
     return sent if sent is not None and enough and not sent.harmless and sent.ps >= least else None
 
 
-def _uploads(host: HostView) -> HostLoss | None:
+@once
+def gather(host: HostView) -> HostLoss | None:
+    """The uploads of a host; None if the budget alone tells that they take less than `UPLOAD_SHARE` of the steps."""
     steps, time = host.steps, host.time
     if steps is None or time.share("input") < UPLOAD_SHARE:
         return None

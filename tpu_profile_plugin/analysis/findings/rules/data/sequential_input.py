@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.common.reasons import NO_INPUT
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import slowest_stage
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import INPUT_SHARE
+from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import lasting
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import PAGE, advice_of, of_stage, stage_share

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.evidence.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.rules.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 SHARE_OF_STEP = 0.25

@@ -57,9 +57,8 @@ def gather(host: HostView) -> OpKind | None:
     if not rows:
         return None
     ops = [ReadOp(row, Nature.NOT_COUNTED, table.category[row], int(table.self_ps[row])) for row in rows]
-    program = host.program(table.module[rows[0]])
-    at = None if program is None else program.row(table.name[rows[0]])
-    size, of_host = (0, False) if program is None or at is None else _what(program, at)
+    found = host.hlo.located(table.module[rows[0]], table.name[rows[0]])
+    size, of_host = (0, False) if found is None else _what(*found)
     evidence = (Evidence("Size of the copied value", size / MIB, "MiB"),) if size else ()
     kind, what = op_kind(host, ops, EXPOSED_COPY_SHARE), "host copies" if of_host else "copies"
     return replace(kind, what=what, evidence=evidence, advice=_HOST if of_host else _OTHER)

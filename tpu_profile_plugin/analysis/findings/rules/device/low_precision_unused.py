@@ -13,20 +13,26 @@ from dataclasses import replace
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
-from tpu_profile_plugin.analysis.common.planes import host_plane
+from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, NO_TYPES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import matrix_unit, roof
+from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import (
+    HIGH,
+    HIGHEST,
+    Product,
+    matrix_unit,
+    products_of,
+    roof,
+)
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, ReadOp, time_ps, work_of
-from tpu_profile_plugin.analysis.findings.evidence.device.products import HIGH, HIGHEST, Product, products_of
-from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import typed_ops
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.ops.torch_inputs import records_inputs
+from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible
+from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs, records_inputs
 from tpu_profile_plugin.units import PS_PER_US
 
 DOUBLE_SHARE, WIDE_SHARE = 0.1, 0.2
@@ -149,7 +155,7 @@ def _gain(host: HostView, op: ProgramOp, products: Sequence[Product]) -> float:
 
 def _of_pytorch(host: HostView) -> Widths:
     """The same of PyTorch's ops, by the data types of their operands; tf32 is as fast as it gets without autocast."""
-    ops = typed_ops(host)
+    ops = _typed_ops(host)
     single = [op for op in ops if op.does == "fp32" and op.nature is Nature.MATRIX] if matrix_unit(host) else []
     kinds = []
     for wide, advice in (([op for op in ops if op.does == "fp64"], DOUBLE), (single, SINGLE)):
@@ -162,6 +168,25 @@ def _of_pytorch(host: HostView) -> Widths:
             kind = replace(kind, of_op=(Evidence(kind.of_op[0].label, name, "", *page), time, *longest))
         kinds.append(kind)
     return kinds[0], kinds[1]
+
+
+def _typed_ops(host: HostView) -> list[ReadOp]:
+    """The host's device ops whose data type is recorded, most time first; `does` is the type.
+
+    It is that of the first tensor in most runs of the op. Those that matrix units could run are products.
+    """
+    table = host.ops
+    inputs = op_inputs(host.space, device_planes(host.space))
+    found = []
+    for row in table.by_self_time():
+        op = parse_op(table.provenance[row])
+        if op.category != PYTORCH:
+            continue
+        kernel = table.name[row].removeprefix(f"{op.name}/")
+        if dtype := dtype_of(inputs.get(op.name, OpInputs()).types, kernel):
+            nature = Nature.MATRIX if is_eligible(op.type) else Nature.OTHER
+            found.append(ReadOp(row, nature, dtype, int(table.self_ps[row])))
+    return found
 
 
 def judge(run: RunView, parts: Sequence[Widths | None]) -> Finding | Silence:

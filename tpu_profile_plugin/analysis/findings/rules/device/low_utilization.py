@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, op_kind, run_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX

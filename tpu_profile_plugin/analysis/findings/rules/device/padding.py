@@ -13,12 +13,17 @@ from dataclasses import replace
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS, NO_PEAKS
-from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit, matrix_unit, roof
+from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import (
+    MatrixUnit,
+    Product,
+    matrix_unit,
+    products_of,
+    roof,
+)
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, work_of
-from tpu_profile_plugin.analysis.findings.evidence.device.products import Product, products_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence, lacks
 
 PADDING_SHARE = 0.2

@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.devices.model import Device, Op, busy
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import event, lasting, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView

@@ -10,6 +10,7 @@ Launch less and larger work: several steps in one program, larger batches, fused
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,6 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
-from tpu_profile_plugin.analysis.findings.evidence.device.torch_ops import optimizer_launches
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
@@ -28,6 +28,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 LAUNCH_SHARE = 0.15
@@ -62,6 +63,8 @@ OPTIMIZER_ADVICE = Advice(
     "compile its step with torch.compile. The rest of the step launches far less.",
 )
 
+_OF_OPTIMIZER = re.compile(r"(?:^|/)(?P<range>Optimizer\.\w+#(?P<name>[\w.]+?)(?:\.step)?)/")
+
 
 def gather(host: HostView) -> HostLoss | None:
     """Waits for launches on a host, without code in launches that has another purpose; None without devices."""
@@ -93,7 +96,7 @@ def gather(host: HostView) -> HostLoss | None:
     evidence = [*_kernels(summary, host.name), lasting(f"Length of the {length}", host.name, window)]
     small = summary is not None and summary.tiny >= TINY_KERNELS * summary.launches
     why, advice = "; most kernels are shorter than 10 us" if small else "", ADVICE
-    optimizer, launched = optimizer_launches(host.summary.device)
+    optimizer, launched = _optimizer_launches(host.summary.device)
     if launched >= OPTIMIZER:
         why, advice = f"; {launched:.0%} of the kernels are of the optimizer {optimizer}", OPTIMIZER_ADVICE
         page = {"filter": optimizer}
@@ -133,6 +136,18 @@ def _kernels(summary: LaunchSummary | None, host: str) -> list[Evidence]:
                  "communication", page),
         Evidence("Median duration of a launch on the host", summary.call_ps / PS_PER_US, "us", "communication", page),
     ]  # fmt: skip
+
+
+def _optimizer_launches(table: OpTable) -> tuple[str, float]:
+    """The optimizer with most kernels, and its share of all kernels; ("", 0) without one."""
+    counts: dict[str, int] = {}
+    for name, runs in zip(table.name, table.occurrences.tolist(), strict=True):
+        if match := _OF_OPTIMIZER.search(name):
+            counts[match["name"]] = counts.get(match["name"], 0) + runs
+    if not counts:
+        return "", 0.0
+    most = max(counts, key=lambda name: counts[name])
+    return most, counts[most] / int(table.occurrences.sum())
 
 
 def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:

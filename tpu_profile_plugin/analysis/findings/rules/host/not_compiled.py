@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     starved,
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.slow_host_code import slow_code

@@ -22,17 +22,17 @@ from tpu_profile_plugin.analysis.common.spans import intersect, total, union
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls
 from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import Launched, longest_gap_ps, uncompiled
-from tpu_profile_plugin.analysis.findings.evidence.host.lock import holding
 from tpu_profile_plugin.analysis.findings.evidence.host.named_part import NamedPart, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.purpose import AS_CODE, Purpose
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.limits import LEAST_SHARE as LEAST_SHARE
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
+from tpu_profile_plugin.analysis.findings.rules.host.python_lock import holding
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64, Bools
 

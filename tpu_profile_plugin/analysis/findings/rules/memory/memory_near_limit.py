@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.reasons import NO_LIMIT
+from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import (
     MOST_PROGRAMS,
     layout_of,
     programs_by_time,
-    programs_that_ran,
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -74,7 +74,7 @@ def gather(host: HostView) -> Use | None:
     if host.summary.environment.hardware not in (Hardware.TPU, Hardware.GPU):
         return None
     allocators = list(_allocators(host.allocators))
-    ran = () if allocators else programs_ran([programs_that_ran(host)])
+    ran = () if allocators else programs_ran([programs_of_devices(host.space, host.devices, host.hlo.programs)])
     most = max(allocators or _programs(host), key=lambda one: one.share, default=Use("", 0, 0, True))
     if not most.name and not ran:
         return None
