@@ -238,7 +238,7 @@ def test_known_runs_and_copies_are_served_while_the_store_hangs(store, tmp_path,
             info = board.json("run_info", run="train/2")
             assert [host["problem"] for host in info["hosts"]] == [None]
             assert re.search(
-                r"does not answer: the files of this session were listed \d+ sec", info["problems"][0]["message"]
+                r"does not answer. The files of this session were listed \d+ sec", info["problems"][0]["message"]
             )
             assert time.monotonic() - began < 6
         silent = remote_calls.silent_threads(f"s3://{BUCKET}")

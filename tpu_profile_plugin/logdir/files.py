@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound
+from tpu_profile_plugin.errors import FileChanged, Forbidden, NotFound, ProfileError
 from tpu_profile_plugin.logdir.names import is_relevant
 from tpu_profile_plugin.system import files as system
 from tpu_profile_plugin.units import MIB, NS_PER_S
@@ -97,6 +97,10 @@ class Files(Protocol):
 
     def outdated_s(self, path: str) -> float | None:
         """Age in seconds of what is known of a directory, while the store gives no newer listing; None if it does."""
+        return None
+
+    def fault_of(self, path: str) -> ProfileError | None:
+        """Why the store denies what is known of a directory; None where it does not."""
         return None
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:

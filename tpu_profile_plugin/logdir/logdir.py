@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_profile_plugin.errors import BadRequest, FileChanged, Forbidden, NotFound, ProfileError
+from tpu_profile_plugin.errors import BadRequest, FileChanged, Forbidden, NotFound, ProfileError, StorageFailed
 from tpu_profile_plugin.logdir.files import Files, LocalFiles, read_host
-from tpu_profile_plugin.logdir.model import LOGDIR_IS_FILE, UNREADABLE, HostFile, Problem, RunFiles
+from tpu_profile_plugin.logdir.model import LOGDIR_IS_FILE, STORAGE_DENIED, UNREADABLE, HostFile, Problem, RunFiles
 from tpu_profile_plugin.logdir.names import printable
-from tpu_profile_plugin.logdir.remote import ContentCache, RemoteFiles, address_of, is_remote, open_remote
+from tpu_profile_plugin.logdir.remote import ContentCache, RemoteFiles, address_of, is_below, is_remote, open_remote
 from tpu_profile_plugin.logdir.remote_calls import redacted_url
 from tpu_profile_plugin.logdir.run_files import holds_run, open_run
 from tpu_profile_plugin.logdir.scan import Scan, Scanner
@@ -28,7 +28,10 @@ _SCAN_LIMIT_S = 10.0
 
 
 class AllowedRoots:
-    """Opens sessions by full path; a path is resolved (links, `..`) before it is compared with the roots."""
+    """Opens sessions by full path: local ones are resolved (links, `..`) before they are compared with the roots.
+
+    A URL must lead below a root however its store reads it, and redirects of web servers must not leave the root.
+    """
 
     def __init__(self, roots: Sequence[str] = (), cache: ContentCache | None = None) -> None:
         self._roots = tuple(roots)
@@ -83,10 +86,9 @@ class AllowedRoots:
 
     def _resolve_remote(self, path: str, parameter: str) -> tuple[Files, str]:
         clean = path.rstrip("/")
-        if ".." in clean.split("/"):
-            raise _refused(parameter)
-        if any(is_remote(root) and (clean + "/").startswith(root.rstrip("/") + "/") for root in self._roots):
-            return open_remote(clean, self._cache)
+        for root in self._roots:
+            if is_remote(root) and is_below(clean, root):
+                return open_remote(clean, self._cache, root)
         raise _refused(parameter)
 
 
@@ -184,7 +186,13 @@ class Logdir:
 
     def run(self, name: str) -> RunFiles:
         """One run with its current files; raises NotFound. The name is looked up, never used as a path."""
-        run = self._try(self._last, name) or self._try(self.scan(_UNKNOWN_S, patience_s=None), name)
+        run = self._try(self._last, name)
+        if run is None:
+            scan = self.scan(_UNKNOWN_S, patience_s=None)
+            run = self._try(scan, name)
+            denied = next((problem for problem in scan.problems if problem.code == STORAGE_DENIED), None)
+            if run is None and denied is not None:
+                raise StorageFailed(denied.message, code=denied.code)
         if run is not None:
             return self._with_age(run)
         raise NotFound(f"There is no run {name[:200]!r} in this logdir.", code="run_not_found", run=name[:200])
@@ -266,13 +274,15 @@ class Logdir:
         """The run, with a problem if its files cannot be listed again at the moment."""
         location = self._last.locations.get(run.name) if self._last is not None else None
         age_s = self._get_files().outdated_s(location.path) if location is not None else None
-        if age_s is None:
+        if age_s is None or location is None:
             return run
+        denied = self._get_files().fault_of(location.path)
+        fault = denied or StorageFailed(f"{self.path} does not answer.", code="storage_slow")
         message = (
-            f"{self.path} does not answer: the files of this session were listed {duration(age_s)} ago. "
+            f"{fault.message} The files of this session were listed {duration(age_s)} ago. "
             "Files with a local copy can be opened."
         )
-        return replace(run, problems=(*run.problems, Problem("storage_slow", message)))
+        return replace(run, problems=(*run.problems, Problem(fault.code, message)))
 
     def _scan_once(self) -> None:
         try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from tpu_profile_plugin.errors import EMPTY_FILE, Forbidden, NoData, ProfileError
+from tpu_profile_plugin.errors import EMPTY_FILE, Forbidden, NoData, ProfileError, StorageFailed
 from tpu_profile_plugin.errors import Problem as Problem
 from tpu_profile_plugin.units import NS_PER_MS
 
@@ -23,6 +23,9 @@ LOGDIR_IS_FILE = "logdir_is_file"
 
 UNREADABLE_DIRECTORY = "unreadable_directory"
 """The code of a run whose directory cannot be listed."""
+
+STORAGE_DENIED = "storage_denied"
+"""The code of a run whose directory a remote store denies."""
 
 _SESSION = re.compile(r"(\d{4})[_-](\d{2})[_-](\d{2})[_-](\d{2})[_:-](\d{2})[_:-](\d{2})", re.ASCII)
 """The local time in the name of a session, as profilers write it."""
@@ -84,6 +87,8 @@ class RunFiles:
     def without_hosts(self) -> ProfileError:
         """The error that says why the run has no host."""
         text = " ".join(problem.message for problem in self.problems) or "This run contains no profile."
+        if any(problem.code == STORAGE_DENIED for problem in self.problems):
+            return StorageFailed(text, code=STORAGE_DENIED, run=self.name)
         denied = any(problem.code == UNREADABLE_DIRECTORY for problem in self.problems)
         return Forbidden(text, run=self.name) if denied else NoData(text, run=self.name)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import re
 import threading
 import time
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -18,10 +20,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin
 
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.errors import NotAvailable, ProfileError, StorageFailed
 from tpu_profile_plugin.logdir.files import Contents, Files, FileStat, Listing, file_changed, file_vanished, mapped
+from tpu_profile_plugin.logdir.model import STORAGE_DENIED
 from tpu_profile_plugin.logdir.names import is_relevant, is_xplane
 from tpu_profile_plugin.logdir.remote_calls import (
     SilentThreads,
@@ -138,12 +142,14 @@ class Directory:
     """Names of the sub-directories, stats of the relevant files.
 
     `listed_at`: when this directory alone was last listed, or that failed; `seen_at`: when it was last listed.
+    `denied`: why it could not be listed last.
     """
 
     directories: set[str] = field(default_factory=set)
     files: dict[str, FileStat] = field(default_factory=dict)
     listed_at: float = float("-inf")
     seen_at: float = float("-inf")
+    denied: ProfileError | None = None
 
 
 class Tree:
@@ -233,6 +239,11 @@ def time_ns(value: Any) -> int:
     return int(value * NS_PER_S) if isinstance(value, (int, float)) else 0
 
 
+_MOST_DECODED = 8
+_SEPARATORS = re.compile(r"[/\\\\\uff0f\uff3c\u2044\u2215]")
+"""Slashes and backslashes, and characters that become one."""
+_ENDS_PATH = re.compile(r"[?#\x00-\x1f\x7f]")
+
 _EXTRAS = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3"}
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "r2", "memory"})
 """Stores without directories: a recursive listing costs one request per thousand objects below a prefix."""
@@ -255,6 +266,45 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
+def is_web(path: str) -> bool:
+    """Whether a path is a URL of a web server, which may redirect to any other."""
+    return path.startswith(("http://", "https://"))
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether a URL is that of a root, or leads below it however a store reads it.
+
+    Stores and servers before them differ: they decode percent signs once or twice, take backslashes for slashes, or
+    leave out what follows a semicolon. So no reading may have a step upwards, a query, or another URL in it.
+    """
+    root = root.rstrip("/")
+    if path.rstrip("/") == root:
+        return True
+    return path.startswith(f"{root}/") and is_plain(path[len(root) :])
+
+
+def is_plain(path: str) -> bool:
+    """Whether a path of names has no step upwards and ends no URL early, however often it is decoded."""
+    for _ in range(_MOST_DECODED):
+        steps = _SEPARATORS.split(path)
+        if "::" in path or _ENDS_PATH.search(path) or any(_is_step(step) for step in steps):
+            return False
+        try:
+            decoded = unquote(path, errors="strict")
+        except UnicodeDecodeError:
+            return False
+        if decoded == path:
+            return True
+        path = decoded
+    return False
+
+
+def _is_step(name: str) -> bool:
+    """Whether a name is that of this directory or the one above, or may be read as one."""
+    name = unicodedata.normalize("NFKC", name.partition(";")[0])
+    return "." in name and not name.strip(". ")
+
+
 def address_of(path: str) -> str | None:
     """The address at which another process opens the filesystem of a path: "" for local files, else the URL; None for
     memory://, which only this process has.
@@ -264,12 +314,15 @@ def address_of(path: str) -> str | None:
     return path if is_remote(path) else ""
 
 
-def open_remote(path: str, cache: ContentCache | None = None) -> tuple[RemoteFiles, str]:
-    """The filesystem of a URL and the path within it; raises NotAvailable (what to install), StorageFailed."""
+def open_remote(path: str, cache: ContentCache | None = None, within: str = "") -> tuple[RemoteFiles, str]:
+    """The filesystem of a URL and the path within it; raises NotAvailable (what to install), StorageFailed.
+
+    `within`: a URL that redirects of a web server must not leave.
+    """
     protocol = path.split("://", 1)[0]
     hide_in_logs(path)
     try:
-        fs, root = with_timeout(_OPEN_S, lambda: _url_to_fs(path), _silent_threads(path))
+        fs, root = with_timeout(_OPEN_S, lambda: _url_to_fs(path, within), _silent_threads(path))
     except ImportError as error:
         extra = _EXTRAS.get(protocol)
         how = f"pip install 'tpu-profile-plugin[{extra}]'" if extra else str(error)
@@ -281,13 +334,33 @@ def open_remote(path: str, cache: ContentCache | None = None) -> tuple[RemoteFil
     return RemoteFiles(fs, root, path, cache), root
 
 
-def _url_to_fs(path: str) -> tuple[Any, str]:
+def _url_to_fs(path: str, within: str) -> tuple[Any, str]:
     import fsspec
+
+    if within and is_web(path):
+        options = {"client_kwargs": {"trace_configs": [_redirects_within(within)]}}
+        return fsspec.core.url_to_fs(path, **options)  # type: ignore[no-any-return]
 
     # RemoteFiles caches listings for seconds; the cache of fsspec never expires.
     with contextlib.suppress(TypeError):  # a filesystem without this option
         return fsspec.core.url_to_fs(path, use_listings_cache=False)  # type: ignore[no-any-return]
     return fsspec.core.url_to_fs(path)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _redirects_within(root: str) -> Any:
+    """Makes a session of aiohttp refuse redirects to addresses that are not below a URL."""
+    from aiohttp import TraceConfig
+    from yarl import URL
+
+    async def check(_: Any, __: Any, redirect: Any) -> None:
+        place = URL(urljoin(str(redirect.url), redirect.response.headers.get("Location", "")))
+        if not is_below(str(place), str(URL(root))):
+            raise PermissionError(f"{redacted_url(root)} leads elsewhere")
+
+    config = TraceConfig()
+    config.on_request_redirect.append(check)
+    return config
 
 
 class RemoteFiles(Files):
@@ -306,6 +379,7 @@ class RemoteFiles(Files):
         self._root = root
         self._address = address
         self._protocol = address.split("://", 1)[0]
+        self._is_web = is_web(address)
         self._cache = cache or ContentCache(None, 0)
         self._silent = _silent_threads(address)
         self._tree: Tree | None = None
@@ -313,6 +387,7 @@ class RemoteFiles(Files):
         self._refreshing: dict[str, Future[None]] = {}
         self._remembered: OrderedDict[str, Directory] = OrderedDict()
         self._failed_at: float | None = None
+        self._fault: ProfileError | None = None
         self._cost_s = 0.0
 
     @property
@@ -345,8 +420,8 @@ class RemoteFiles(Files):
             self._tree, self._walk_until = None, began + _WALK_S
             return
         except Exception as error:
-            self._failed_at = time.monotonic()
-            raise storage_error(error, self._address) from error
+            self._fault, self._failed_at = storage_error(error, self._address), time.monotonic()
+            raise self._fault from error
         self._tree, self._listed_at, self._failed_at = tree, time.monotonic(), None
         self._cost_s = self._listed_at - began
 
@@ -372,7 +447,10 @@ class RemoteFiles(Files):
         directory = self._directory(path)
         if directory is None:
             directory = Directory()
-            self._stat_now(path, directory)
+            try:
+                self._stat_now(path, directory)
+            except PermissionError as error:
+                raise storage_error(error, self._url(path)) from error
             if self._tree is None:
                 self._remembered[path] = directory
                 while len(self._remembered) > _MOST_REMEMBERED:
@@ -383,15 +461,22 @@ class RemoteFiles(Files):
                 try:
                     refresh.result(_PATIENCE_S)
                 except FutureTimeout:
-                    self._failed_at = time.monotonic()
+                    self._fault, self._failed_at = None, time.monotonic()
         return Contents(dict(directory.files))
 
     def outdated_s(self, path: str) -> float | None:
-        """Age of what is known of a directory, while the store gives no answers."""
+        """Age of what is known of a directory, while the store gives no answers, or denies it."""
         directory = self._directory(path)
-        if self._failed_at is None or directory is None:
+        if directory is None or (self._failed_at is None and directory.denied is None):
             return None
         return time.monotonic() - max(directory.seen_at, self._listed_at if self._tree is not None else float("-inf"))
+
+    def fault_of(self, path: str) -> ProfileError | None:
+        directory = self._directory(path)
+        if directory is not None and directory.denied is not None:
+            return directory.denied
+        fault = self._fault if self._failed_at is not None else None
+        return fault if fault is not None and fault.code == STORAGE_DENIED else None
 
     def read(self, path: str, size: int, mtime_ns: int, tag: str) -> Bytes:
         """The bytes, from the local copy if there is one; raises NotFound, FileChanged, StorageFailed."""
@@ -446,11 +531,12 @@ class RemoteFiles(Files):
         began = time.monotonic()
         directory.files = self._list(path)[1]
         directory.listed_at = directory.seen_at = began
+        directory.denied = None
 
     def _refresh_later(self, path: str, directory: Directory) -> Future[None] | None:
         """Refreshes a directory in the background, on one of a few threads; None if all are taken.
 
-        The result is an OSError if the directory is gone or forbidden; what the store does not answer stays as it is.
+        The result is an OSError if the directory is gone; what the store does not answer or denies stays as it is.
         """
         running = self._refreshing.get(path)
         if running is not None or len(self._refreshing) >= _MOST_REFRESHED:
@@ -462,7 +548,9 @@ class RemoteFiles(Files):
             try:
                 self._stat_now(path, directory)
                 done.set_result(None)
-            except ProfileError:
+            except (ProfileError, PermissionError) as error:
+                if isinstance(error, PermissionError) or error.code == STORAGE_DENIED:
+                    directory.denied = storage_error(error, self._url(path))
                 directory.listed_at = time.monotonic()  # do not try again at once
                 done.set_result(None)
             except Exception as error:
@@ -504,12 +592,15 @@ class RemoteFiles(Files):
                 raise storage_error(error, self._address) from error
             raise
         except Exception as error:
-            self._failed_at = time.monotonic()
-            raise storage_error(error, self._url(path)) from error
+            failed = storage_error(error, self._url(path))
+            if failed.code == STORAGE_DENIED and path != self._root:  # other directories may be allowed
+                raise PermissionError(failed.message) from error
+            self._fault, self._failed_at = failed, time.monotonic()
+            raise failed from error
         for info in infos:
             name = str(info["name"]).rstrip("/").rsplit("/", 1)[-1]
-            # Object stores list the directory's own marker object among its content.
-            if not name or str(info["name"]).strip("/") == path.strip("/"):
+            # Object stores list the directory's own marker object among its content, web servers any links.
+            if not name or str(info["name"]).strip("/") == path.strip("/") or (self._is_web and not is_plain(name)):
                 continue
             if info.get("type") == "directory":
                 directories.add(name)

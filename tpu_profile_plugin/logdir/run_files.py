@@ -13,9 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tpu_profile_plugin.errors import StorageFailed
 from tpu_profile_plugin.logdir import names
 from tpu_profile_plugin.logdir.files import Files, FileStat
 from tpu_profile_plugin.logdir.model import (
+    STORAGE_DENIED,
     UNREADABLE,
     UNREADABLE_DIRECTORY,
     FileKind,
@@ -197,6 +199,10 @@ def open_run(files: Files, path: str, name: str, directory: str, recording: str 
     except OSError as error:
         problem = Problem(UNREADABLE_DIRECTORY, unreadable_directory("the directory of this run", error))
         return RunFiles(name, session, directory, (), (problem,))
+    except StorageFailed as error:
+        if error.code != STORAGE_DENIED:
+            raise
+        return RunFiles(name, session, directory, (), (Problem(error.code, error.message),))
     recorded = _recordings(files, path, listed)
     if recording:
         return _earlier(files, path, listed, recorded.traces.get(recording, []), (name, session, directory))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_profile_plugin.errors import EMPTY_FILE, BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
-from tpu_profile_plugin.logdir.remote import address_of
+from tpu_profile_plugin.logdir.remote import address_of, is_web
 from tpu_profile_plugin.logdir.single import SingleRun
 from tpu_profile_plugin.server.http.query import Place
 from tpu_profile_plugin.server.loading import load_tools
@@ -103,7 +103,9 @@ class Catalog:
         else:
             run = self.logdir.run(place.run.rstrip("/"))
         outside = place.session or place.below
-        address = self.logdir.address if outside is None else address_of(outside)
+        # Another process would not check redirects.
+        away = outside is not None and is_web(outside)
+        address = None if away else self.logdir.address if outside is None else address_of(outside)
         return LocatedRun(run, read, lambda: self.locate(place).run, address)
 
     def open(self, located: LocatedRun, hosts: Sequence[HostFile], done: OnProgress | None = None) -> Run:

@@ -1,5 +1,6 @@
 """Remote filesystems through fsspec's memory filesystem."""
 
+import re
 import threading
 import time
 from datetime import datetime, timezone
@@ -7,8 +8,8 @@ from datetime import datetime, timezone
 import fsspec
 import pytest
 
-from tpu_profile_plugin.errors import FileChanged, NotFound
-from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.errors import FileChanged, NotFound, StorageFailed
+from tpu_profile_plugin.logdir import ContentCache, Logdir, remote
 from tpu_profile_plugin.logdir.remote import time_ns
 
 
@@ -203,3 +204,79 @@ def test_a_tree_whose_listing_times_out_is_walked(counting, monkeypatch):
     logdir = Logdir("/logs", counting)
     assert logdir.names() == ["b/2", "a/1"]
     assert ("ls", "/logs/a/plugins/profile") in counting.asked
+
+
+class Denying:
+    """Makes the memory filesystem deny what is below some paths."""
+
+    def __init__(self, monkeypatch, memory):
+        self.paths = ()
+        for name in ("ls", "find", "info", "cat_file", "exists"):
+            real = getattr(type(memory), name)
+
+            def call(fs, path, *args, real=real, **kwargs):
+                if any(str(path).strip("/").startswith(denied) for denied in self.paths):
+                    raise PermissionError("Forbidden")
+                return real(fs, path, *args, **kwargs)
+
+            monkeypatch.setattr(type(memory), name, call)
+
+
+@pytest.mark.parametrize("kind", ["object store", "tree"])
+def test_known_runs_and_copies_are_shown_while_the_store_denies(memory, no_delay, monkeypatch, tmp_path, kind):
+    if kind == "tree":
+        monkeypatch.setattr(remote, "_OBJECT_STORES", frozenset())
+    for run in ("1", "2"):
+        memory.pipe(f"/logs/plugins/profile/{run}/h.xplane.pb", f"run {run}".encode())
+    store = Denying(monkeypatch, memory)
+    logdir = Logdir("memory://logs", cache=ContentCache(tmp_path, 1 << 20))
+    assert logdir.names() == ["2", "1"]
+    one, two = logdir.run("1"), logdir.run("2")
+    assert (one.problems, logdir.read(one.hosts[0]).tobytes()) == ((), b"run 1")
+    memory.pipe("/logs/plugins/profile/3/h.xplane.pb", b"run 3")
+    store.paths = ("logs",)
+    for _ in range(3):
+        scan = logdir.scan(patience_s=None)
+        assert scan.names == ["2", "1"]
+        assert [problem.code for problem in scan.problems] == ["storage_denied"]
+        assert "were listed" in scan.problems[0].message
+        assert [run.name for run in logdir.runs()] == ["2", "1"]
+        again = logdir.run("1")
+        assert again.hosts == one.hosts
+        assert [problem.code for problem in again.problems] == ["storage_denied"]
+        assert re.match(r"Access to memory://logs(/plugins/profile/1)? was denied", again.problems[0].message)
+        assert logdir.read(again.hosts[0]).tobytes() == b"run 1", "from the copy"
+    with pytest.raises(StorageFailed) as caught:
+        logdir.read(two.hosts[0])
+    assert caught.value.code == "storage_denied"
+    with pytest.raises(StorageFailed) as caught:
+        logdir.run("3")
+    assert caught.value.code == "storage_denied"
+    store.paths = ()
+    assert logdir.names() == ["3", "2", "1"]
+    logdir.run("1")
+    deadline = time.monotonic() + 30
+    while logdir.run("1").problems and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert logdir.run("1").problems == ()
+
+
+@pytest.mark.parametrize("kind", ["object store", "tree"])
+def test_a_new_run_that_alone_is_denied(memory, no_delay, monkeypatch, kind):
+    if kind == "tree":
+        monkeypatch.setattr(remote, "_OBJECT_STORES", frozenset())
+    for run in ("1", "2"):
+        memory.pipe(f"/logs/plugins/profile/{run}/h.xplane.pb", b"1")
+    store = Denying(monkeypatch, memory)
+    store.paths = ("logs/plugins/profile/2",)
+    logdir = Logdir("memory://logs")
+    assert logdir.names() == ["2", "1"]
+    assert [run.name for run in logdir.runs()] == ["2", "1"], "others are not held up"
+    assert logdir.run("1").problems == ()
+    if kind == "tree":
+        denied = logdir.run("2").without_hosts()
+    else:
+        with pytest.raises(StorageFailed) as caught:
+            logdir.read(logdir.run("2").hosts[0])
+        denied = caught.value
+    assert (denied.code, denied.status) == ("storage_denied", 502)
