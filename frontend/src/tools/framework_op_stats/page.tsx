@@ -1,7 +1,9 @@
 // Framework op stats: self time of TensorFlow, JAX and PyTorch ops on devices and hosts as pies, rates and tables.
 import { useMemo, useState } from "preact/hooks";
 import { documentOf } from "../../api/client";
+import type { Params } from "../../api/client";
 import { arranged } from "../../page/op_columns";
+import { opRequest } from "../../page/op_request";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useComparedBase } from "../../page/compare/base_run";
 import { Pending } from "../../page/failure/pending";
@@ -50,10 +52,12 @@ const MAX_ROWS = 500;
 /** Query keys of this page, beside those of tables. */
 const OWN_KEYS = ["chart", "types", "idle", "group", "frame", "frames", "flip"];
 
+const requestOf = (page: PageProps, group: Group): Params => opRequest(page, { group: group === "name" ? undefined : group });
+
 function OpsPage(page: PageProps) {
   const { run, tool, host, hosts, client, state } = page;
   const group = groupOf(useKey(state, "group"));
-  const params = { run, tag: tool.id, host: host ?? undefined, group: group === "name" ? undefined : group };
+  const params = requestOf(page, group);
   const answer = useLoad(JSON.stringify(params), async (signal) =>
     frameworkOpsOf(await documentOf(client, "framework_op_stats", params, { signal })),
   );
@@ -83,10 +87,7 @@ interface ContentProps {
 function Content({ page, data, state, group, file }: ContentProps) {
   const idle = useKey(state, "idle") === "yes";
   const shown = idle ? data.withIdle : data.withoutIdle;
-  const { base, found } = useComparedBase(page, {
-    read: frameworkOpsOf,
-    params: { run: page.run, tag: page.tool.id, host: page.host ?? undefined, group: group === "name" ? undefined : group },
-  });
+  const { base, found } = useComparedBase(page, { read: frameworkOpsOf, params: requestOf(page, group) });
   const per = usePerStep(page, found);
   const other = base.data === null ? null : idle ? base.data.withIdle : base.data.withoutIdle;
   const { table, hidden } = useMemo(

@@ -286,7 +286,7 @@ export function figures(view: ProgramMemory, space: string): Figure[] {
       "Intermediate buffers at the peak.\nPeak - buffers live for the whole program.",
     ),
     size(
-      "With fragmentation ",
+      "Temporaries with fragmentation",
       Math.max(0, total - indefinite),
       "Memory reserved for temporaries.\nTotal - buffers live for the whole program.",
       { part: true },
