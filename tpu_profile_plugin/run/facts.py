@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.attribution import FRAMEWORK_OP, names_hlo_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
+from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, is_tpu
 from tpu_profile_plugin.analysis.common.reasons import (
     DEVICE_PLANES_MISSING,
     NO_COLLECTING_DEVICES,
@@ -21,6 +24,8 @@ from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.devices.torch_collectives import is_collective
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.analysis.memory.allocations import has_allocations
+from tpu_profile_plugin.analysis.ops.thread_ops import declares_ops
 from tpu_profile_plugin.analysis.serving import has_requests
 from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch, not_recorded
 from tpu_profile_plugin.analysis.summary.missing_events import mended_times, missing_events
@@ -54,6 +59,11 @@ class RunFacts:
       planes: all planes, host after host in file-name order.
       modules: (`name(program id)`, program id) of the HLO modules in `/host:metadata`, each once, sorted.
       program_bytes: (name, size of the largest module of that name) of the HLO modules, sorted.
+      device_ops: whether a TPU has ops, or a GPU events.
+      named_ops: whether XLA or a framework named ops: HLO modules, ops of a TPU, or events of a GPU or the host that
+        have the stat of an op.
+      framework_ops: whether there are ops of a framework, those with names included.
+      allocations: whether the host plane declares events of allocators.
       device_types: e.g. "TPU v6 Lite", or "TPU" or "GPU" if the model is not recorded; "CPU" without devices, "not
         recorded" if the host ran programs on others; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
@@ -73,6 +83,10 @@ class RunFacts:
     planes: tuple[PlaneFact, ...] = ()
     modules: tuple[tuple[str, int], ...] = ()
     program_bytes: tuple[tuple[str, int], ...] = ()
+    device_ops: bool = False
+    named_ops: bool = False
+    framework_ops: bool = False
+    allocations: bool = False
     device_types: tuple[str, ...] = ()
     counter_values: bool = False
     megascale: bool = False
@@ -104,8 +118,7 @@ def lacks_devices(facts: RunFacts) -> Reason | None:
 
 def lacks_communication(facts: RunFacts) -> Reason | None:
     """None if the profile may have devices that communicate, else the reason; of ops on the CPU, PyTorch's may."""
-    devices = facts.has_plane("/device:TPU:") or facts.has_plane("/device:GPU:") or facts.modules
-    return None if devices or facts.torch_collectives else NO_COLLECTING_DEVICES
+    return None if facts.device_ops or facts.modules or facts.torch_collectives else NO_COLLECTING_DEVICES
 
 
 def largest_programs(programs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -124,6 +137,10 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         planes=tuple(plane for host in hosts for plane in host.planes),
         modules=tuple(sorted({module for host in hosts for module in host.modules})),
         program_bytes=largest_programs(program for host in hosts for program in host.program_bytes),
+        device_ops=any(host.device_ops for host in hosts),
+        named_ops=any(host.named_ops for host in hosts),
+        framework_ops=any(host.framework_ops for host in hosts),
+        allocations=any(host.allocations for host in hosts),
         device_types=tuple(sorted(kinds)),
         counter_values=any(host.counter_values for host in hosts),
         megascale=any(host.megascale for host in hosts),
@@ -165,6 +182,7 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
     wrote = declared_frameworks(threads, [module.name for module in summary.hlo_modules])
     if any(names_pytorch(plane) for plane in space.planes if "/device:GPU" in plane.name):
         wrote |= {PYTORCH}
+    named_ops = bool(summary.hlo_modules) or any(map(_names_ops, space.planes))
     missing = not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name)) if torch else ()
     frameworks = in_order(wrote)
     planes = tuple(PlaneFact(host, plane.name, plane.lines, plane.bytes) for plane in summary.planes)
@@ -173,6 +191,10 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
         planes=planes,
         modules=tuple((module.name, module.program_id) for module in summary.hlo_modules),
         program_bytes=largest_programs((program_name(name), programs.size(i)) for i, name in programs.names.items()),
+        device_ops=any(map(_has_ops, space.planes)),
+        named_ops=named_ops,
+        framework_ops=named_ops or bool(torch) or any(map(declares_ops, threads)),
+        allocations=any(map(has_allocations, threads)),
         device_types=tuple(kind for plane in space.planes for kind in _device_type(space, plane)),
         counter_values=any(
             plane.name.startswith("/device:TPU:") and plane.stat_metadata.row(_COUNTER) is not None
@@ -251,6 +273,25 @@ def _device_type(space: XSpace, plane: Plane) -> Iterable[str]:
         kind = plane.name.removeprefix("/device:").partition(":")[0]
         if kind in ("TPU", "GPU"):
             yield kind
+
+
+_STEP_OR_PROGRAM = re.compile(r"\d+|[^ %]*\(\d+\)")
+"""Names of a TPU's events that are not ops."""
+
+
+def _has_ops(plane: Plane) -> bool:
+    """Whether a plane is a TPU that declares ops, or a GPU that declares events."""
+    names = plane.event_metadata.names
+    if plane.name.startswith(GPU_PREFIX):
+        return bool(names)
+    return is_tpu(plane) and any(_STEP_OR_PROGRAM.fullmatch(name) is None for name in names)
+
+
+def _names_ops(plane: Plane) -> bool:
+    """Whether a plane has ops with names."""
+    if plane.name.startswith(GPU_PREFIX) and plane.stat_metadata.row(FRAMEWORK_OP) is not None:
+        return True
+    return names_hlo_ops(plane) or (is_tpu(plane) and _has_ops(plane))
 
 
 # Which runs have programs in common, by the names and sizes of their HLO modules.

@@ -91,16 +91,17 @@ class Routes:
         return json_answer([{"run": name, "shared": shared} for name, shared in self._catalog.related(query.place)])
 
     def run_tools(self, query: Query) -> Answer:
-        """The ids of the available tools in menu order; with `own=true` also those that XProf never lists."""
+        """The ids of the tools that XProf lists, in menu order; with `own=true` of all that have data."""
         load_tools()
 
         inspected = self._catalog.inspect(self._catalog.locate(query.place))
         xprof = wing()
-        with_additions = xprof is None or query.flag("own", default=False)
+        own = query.flag("own", default=False)
+        always = xprof.ALWAYS_LISTED if xprof is not None and not own and inspected.facts.hosts else frozenset[str]()
         available = [
             tool["id"]
             for tool in _tools(inspected, [])
-            if tool["available"] and (xprof is None or with_additions or tool["id"] in xprof.LISTED)
+            if (tool["available"] or tool["id"] in always) and (xprof is None or own or tool["id"] in xprof.LISTED)
         ]
         if "trace_viewer@" in available and "trace_viewer" in available:
             available.remove("trace_viewer")

@@ -8,6 +8,7 @@ from builders.xspace_text import build
 
 from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts, combine_facts, file_facts
+from tpu_profile_plugin.tools import registry
 
 
 def facts(text, host="h"):
@@ -61,6 +62,42 @@ def test_requests_of_model_servers():
     assert facts(profile).requests
     assert not facts(profile.replace("/host:CPU", "/device:GPU:0")).requests
     assert not facts(SMALL).requests
+
+
+OPS = {
+    "a TPU": 'plane 1 "/device:TPU:0"\n line 1 "XLA Ops"\n 0us +1us fusion.1',
+    "programs of a TPU": 'plane 1 "/device:TPU:0"\n line 1 "XLA Modules"\n 0us +1us "jit_f(3)"',
+    "a GPU with ops": 'plane 1 "/device:GPU:0"\n line 1 "Stream #1"\n 0us +1us gemm {hlo_op="dot.1"}',
+    "a GPU with kernels": 'plane 1 "/device:GPU:0"\n line 1 "Stream #1"\n 0us +1us gemm',
+    "an empty GPU": 'plane 1 "/device:GPU:0"\n line 1 "Stream #1"',
+    "steps of a TPU": 'plane 1 "/device:TPU:0"\n line 1 "Steps"\n 0us +1us 12',
+    "XLA's CPU backend": 'plane 1 "/host:CPU"\n line 1 "c"\n 0us +1us dot.1 {hlo_op="dot.1"}',
+    "TensorFlow's ops": 'plane 1 "/host:CPU"\n line 1 "c"\n 0us +1us "x/MatMul:MatMul"',
+    "Python": 'plane 1 "/host:CPU"\n line 1 "python"\n 0us +1us "$train.py:9 load"',
+    "allocations": 'plane 1 "/host:CPU"\n line 1 "c"\n 0us +1us MemoryAllocation {allocator_name="bfc"}',
+}
+MENU = ("time_budget", "hlo_stats", "op_profile", "framework_op_stats", "memory_profile")
+"""Tools that each need other data."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "offered"),
+    [
+        ("a TPU", ("time_budget", "hlo_stats", "op_profile", "framework_op_stats")),
+        ("programs of a TPU", ()),
+        ("a GPU with ops", ("time_budget", "hlo_stats", "op_profile", "framework_op_stats")),
+        ("a GPU with kernels", ("time_budget",)),
+        ("an empty GPU", ()),
+        ("steps of a TPU", ()),
+        ("XLA's CPU backend", ("hlo_stats", "op_profile", "framework_op_stats")),
+        ("TensorFlow's ops", ("framework_op_stats",)),
+        ("Python", ()),
+        ("allocations", ("memory_profile",)),
+    ],
+)
+def test_the_menu_offers_what_has_data(profile, offered):
+    for found in (facts(OPS[profile]), combine_facts([facts(""), facts(OPS[profile])])):
+        assert tuple(id for id in MENU if registry.find(id).available(found) is None) == offered
 
 
 @pytest.mark.parametrize(

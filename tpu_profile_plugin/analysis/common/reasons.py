@@ -303,6 +303,16 @@ NO_SOURCE = Reason("no_source", "No op has a source line: the profile has no HLO
 NO_OPS = Reason(
     "no_ops", "The profile has no op: neither devices, nor XLA's CPU backend, nor TensorFlow recorded any.", OPS
 )
+NO_XLA_OPS = Reason(
+    "no_xla_ops",
+    "The profile has no XLA ops: neither a TPU or GPU nor XLA's CPU backend recorded ops with names.",
+    OPS,
+)
+NO_FRAMEWORK_OPS = Reason(
+    "no_framework_ops",
+    "The profile has no ops of TensorFlow, JAX or PyTorch, neither on devices nor on the host.",
+    OPS,
+)
 NO_GPU = Reason("no_gpu", "The profile has no GPU: kernels are recorded on GPUs only.", NOTHING)
 NO_KERNELS = Reason("no_kernels", "No kernel of a GPU was recorded.", PROFILE)
 NO_EVENTS = Reason("no_events", "The profile has no event.", PROFILE)

@@ -38,6 +38,12 @@ _TEXTS = ("tf_op", "region_type", "data_type", "shape")
 _NAMES = (*_IDS, *_INTS, "fragmentation", *_TEXTS)
 INVALID = "INVALID"
 
+
+def has_allocations(plane: Plane) -> bool:
+    """Whether the host plane declares events of allocators."""
+    return not {ALLOCATION, DEALLOCATION}.isdisjoint(plane.event_metadata.names)
+
+
 # TensorFlow's element types by number; 100 + number is the reference type.
 _TYPE_NAMES = (
     "INVALID", "float", "double", "int32", "uint8", "int16", "int8", "string", "complex64", "int64", "bool", "qint8",

@@ -27,6 +27,8 @@ from tpu_profile_plugin.columns.arrays import I64
 
 FUNCTION_CALL = "tf_function_call"
 """Stat of events that are function calls; the value is the mode of the call."""
+_STAGE = "_ipl_stage_id"
+"""Stat of events that are stages of an input pipeline."""
 _DROPPED = np.iinfo(np.int64).min
 EXPENSIVE_SHARE = 0.2
 """Functions with at least this share of tracing and eager execution in their self time are expensive."""
@@ -118,12 +120,20 @@ class Runs:
     ops: list[tuple[int, OpName]]
 
 
+def declares_ops(plane: Plane) -> bool:
+    """Whether events of the host plane may be ops: by their name, input stage or op."""
+    declared = plane.declared
+    if any(declared.stat_metadata.row(stat) is not None for stat in (FRAMEWORK_OP, _STAGE)):
+        return True
+    return any(parse_op(name).category != UNKNOWN for name in declared.event_metadata.names)
+
+
 def ops_only(space: XSpace, plane: Plane) -> Plane:
     """The host plane reduced to events that may be ops or function calls, which are few.
 
     With input stages any event may be an op, see `_with_stages`.
     """
-    has_stages = plane.declared.stat_metadata.row("_ipl_stage_id") is not None
+    has_stages = plane.declared.stat_metadata.row(_STAGE) is not None
     wanted = EventFilter(
         plane, event=lambda name: has_stages or parse_op(name).category != UNKNOWN, stats=(FRAMEWORK_OP, FUNCTION_CALL)
     )
@@ -163,9 +173,9 @@ def host_ops(space: XSpace, plane: Plane, eager: I64, regroup: Callable[[Runs], 
 
 def _activities(space: XSpace, plane: Plane) -> Runs:
     """All op runs in event order; the run of an event's `tf_op` follows that of its name."""
-    stat_columns = StatColumns(space, plane, plane.events.stats, ("_ipl_stage_id", "_ipl_stage_cat"))
+    stat_columns = StatColumns(space, plane, plane.events.stats, (_STAGE, "_ipl_stage_cat"))
     event, code, ops = _named_ops(plane)
-    stages = stat_columns.signed("_ipl_stage_id")
+    stages = stat_columns.signed(_STAGE)
     if len(stages):
         event, code, ops = _with_stages(plane, stat_columns, stages, (event, code, ops))
     named = named_ops(space, plane).by("framework_op")

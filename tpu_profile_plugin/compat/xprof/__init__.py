@@ -40,13 +40,16 @@ ORDER = (
 LISTED = frozenset(ORDER) - {"pod_viewer", "inference_profile"}
 """Tools that XProf lists; the others it answers only."""
 
+ALWAYS_LISTED = frozenset({"op_profile", "memory_profile", "roofline_model", "framework_op_stats", "hlo_stats"})
+"""Tools that XProf lists whether or not the run has data for them."""
+
 NO_MODULE = "NO_MODULE"
 """The module that XProf lists for a run with profiles but without modules: the name of a marker file."""
 
 _ALL_ONLY = frozenset({"overview_page", "pod_viewer", "smart_suggestion"})
 _ALL_AND_EACH = frozenset({"input_pipeline_analyzer", "framework_op_stats", "kernel_stats", "megascale_stats"})
 
-__all__ = ["FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts_listed", "reading_of"]
+__all__ = ["ALWAYS_LISTED", "FORMS", "LISTED", "NO_MODULE", "ORDER", "capture", "form_of", "hosts_listed", "reading_of"]
 
 FORMS: dict[str, Tool] = {
     tool.id: tool

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE_OPS_IN_PYTORCH, Reason
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE_OPS_IN_PYTORCH, NO_XLA_OPS, Reason
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.summary.framework import graphs_note
 from tpu_profile_plugin.analysis.summary.op_summary import OpSummary
@@ -127,6 +127,6 @@ def measured(values: F64 | Sequence[float]) -> F64:
 
 def lacks_device_ops(facts: RunFacts) -> Reason | None:
     """None if devices may have run ops, else the reason: of PyTorch without a GPU only the host's ops are recorded."""
-    if facts.pytorch and not facts.has_plane("/device:GPU:"):
-        return NO_DEVICE_OPS_IN_PYTORCH
-    return None
+    if facts.pytorch:
+        return None if facts.device_ops else NO_DEVICE_OPS_IN_PYTORCH
+    return None if facts.named_ops else NO_XLA_OPS

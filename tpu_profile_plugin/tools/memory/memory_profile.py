@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
-from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS_IN_PYTORCH, Reason
+from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_ALLOCATIONS_IN_PYTORCH, Reason
 from tpu_profile_plugin.analysis.memory.allocations import MemoryPeak, memory_peak
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
@@ -186,8 +186,9 @@ def _live(found: MemoryPeak) -> Table:
 
 
 def _lacks(facts: RunFacts) -> Reason | None:
-    """Of other profilers, the declared events do not tell."""
-    return NO_ALLOCATIONS_IN_PYTORCH if facts.pytorch and not facts.torch_memory else None
+    if facts.pytorch:
+        return None if facts.torch_memory else NO_ALLOCATIONS_IN_PYTORCH
+    return None if facts.allocations else NO_ALLOCATIONS
 
 
 TOOL = Tool(

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import in_gradient
+from tpu_profile_plugin.analysis.common.reasons import NO_FRAMEWORK_OPS, Reason
 from tpu_profile_plugin.analysis.common.statistics import ratio
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
 from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpTable, framework_ops
@@ -19,6 +20,7 @@ from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework import graphs_note, inputs_note
 from tpu_profile_plugin.analysis.summary.host_summary import FrameworkOps
 from tpu_profile_plugin.run.catalogue.ops import FRAMEWORK_OPS, FRAMEWORK_OPS_OF_PYTORCH
+from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.op import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.figures.ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
@@ -268,6 +270,10 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
     }
 
 
+def _lacks(facts: RunFacts) -> Reason | None:
+    return None if facts.framework_ops else NO_FRAMEWORK_OPS
+
+
 TOOL = Tool(
     id="framework_op_stats",
     title="Framework Op Stats",
@@ -275,5 +281,6 @@ TOOL = Tool(
     summary="Time of TensorFlow, JAX and PyTorch ops on devices and hosts.",
     build=build,
     params=(*OP_PARAMS[:1], GROUP),
+    lacks=_lacks,
     aliases=("tensorflow_stats",),
 )

@@ -20,6 +20,7 @@ from tpu_profile_plugin.tools.common.ops import (
     OP_PARAMS,
     OpNotes,
     chosen_ops,
+    lacks_device_ops,
     measured,
     op_notes,
     over_cores,
@@ -96,6 +97,6 @@ TOOL = Tool(
     summary="Time, rates and bottleneck of every XLA op.",
     build=build,
     params=OP_PARAMS,
-    lacks=lambda facts: lacks_modules(facts) if facts.pytorch else None,
+    lacks=lambda facts: lacks_modules(facts) if facts.pytorch else lacks_device_ops(facts),
     aliases=("hlo_op_stats",),
 )
