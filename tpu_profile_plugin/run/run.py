@@ -280,7 +280,7 @@ class Run(RunHosts):
             goes with it.
           scale: places and the factor of their time.
           hide_collectives: collectives take no time beyond waits for late devices.
-          ranks_equal: between collectives, all devices take the median of what they take.
+          ranks_equal: what devices do is spread evenly over them: each op takes the mean of all devices.
           input_free: waits for input, and copies to devices, take no time.
 
         Raises NoData without devices or steps, NotFound with names that are near if a place names nothing, BadRequest.

@@ -10,6 +10,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.devices.collectives import (
+    PAIR,
     SYNCHRONIZING,
     CollectiveKey,
     CollectiveRuns,
@@ -21,6 +22,8 @@ from tpu_profile_plugin.columns import DeviceClock
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 LEAST_PAIRS = 3
+LastTimes = dict[CollectiveKey, tuple[I64, I64]]
+"""Per collective and execution, the last begin and the last end on a host's devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +162,37 @@ def keep_runs(recorded: RecordedCollectives, devices: int) -> HostRuns:
 
 
 def clock_offsets(parts: Sequence[HostRuns]) -> tuple[ClockOffset | None, ...]:
-    """The clock of each host against the first one's, from collectives in which all devices take part.
+    """The clock of each host against the first one's, from collectives in which all devices of a host take part.
 
-    None for the first one and where there are too few such collectives.
+    Hosts that take part in none with the first one are compared with those that do, and so on. None for the first one
+    and where there are too few such collectives.
     """
-    keys = _shared_keys(parts)
-    offsets: list[ClockOffset | None] = [None]
-    reference = _last_times(parts[0], keys[0])
-    for part, part_keys in zip(parts[1:], keys[1:], strict=True):
-        times = _last_times(part, part_keys)
-        pairs = []
-        for key in [key for key in reference if key in times]:
-            (first_begin, first_end), (begin, end) = reference[key], times[key]
-            shift = best_shift(first_end, end)
-            first, last = max(shift, 0), min(len(first_end), len(end) + shift)
-            here, there = slice(first, last), slice(first - shift, max(last - shift, 0))
-            pairs.append((first_begin[here], first_end[here], begin[there], end[there]))
-        columns = [np.concatenate(column) for column in zip(*pairs, strict=True)]
-        offsets.append(offset_by_ends(*columns) if columns else None)
-    return tuple(offsets)
+    times = [_last_times(part, keys) for part, keys in zip(parts, _shared_keys(parts), strict=True)]
+    known = {0: ClockOffset(0, 0, 0, 0)}
+    near = [0]
+    while near:
+        found: dict[int, ClockOffset] = {}
+        for reference in near:
+            for host in range(len(parts)):
+                if host in known or host in found or times[host].keys().isdisjoint(times[reference]):
+                    continue
+                offset = _offset_between(times[reference], times[host])
+                if offset is not None:
+                    found[host] = replace(offset, offset_ps=offset.offset_ps + known[reference].offset_ps)
+        known |= found
+        near = list(found)
+    return (None, *(known.get(host) for host in range(1, len(parts))))
+
+
+def _offset_between(reference: LastTimes, times: LastTimes) -> ClockOffset | None:
+    pairs = []
+    for key in [key for key in reference if key in times]:
+        (first_begin, first_end), (begin, end) = reference[key], times[key]
+        shift = best_shift(first_end, end)
+        first, last = max(shift, 0), min(len(first_end), len(end) + shift)
+        here, there = slice(first, last), slice(first - shift, max(last - shift, 0))
+        pairs.append((first_begin[here], first_end[here], begin[there], end[there]))
+    return offset_by_ends(*(np.concatenate(column) for column in zip(*pairs, strict=True)))
 
 
 def _shared_keys(parts: Sequence[HostRuns]) -> list[list[CollectiveKey]]:
@@ -187,11 +202,11 @@ def _shared_keys(parts: Sequence[HostRuns]) -> list[list[CollectiveKey]]:
     return [[key if same else replace(key, program=0) for key in part.keys] for part in parts]
 
 
-def _last_times(part: HostRuns, keys: Sequence[CollectiveKey]) -> dict[CollectiveKey, tuple[I64, I64]]:
+def _last_times(part: HostRuns, keys: Sequence[CollectiveKey]) -> LastTimes:
     """Per collective and execution, the last begin and the last end on the host's devices."""
     times = {}
     for i, (key, transfer) in enumerate(zip(keys, part.transfers, strict=True)):
-        if key.kind not in SYNCHRONIZING or (transfer.groups is not None and len(transfer.groups) > 1):
+        if key.kind not in (*SYNCHRONIZING, PAIR) or (transfer.groups is not None and len(transfer.groups) > 1):
             continue
         rows = np.flatnonzero(part.key == i)
         _, where = np.unique(part.occurrence[rows], return_inverse=True)

@@ -189,6 +189,8 @@ def _typical(code: I64, first: I64, duration: I64) -> tuple[I64, Bools]:
 
 SYNCHRONIZING = frozenset(("barrier", "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ragged-all-to-all"))
 """Collectives that no device completes before all have come."""
+PAIR = "send/recv"
+"""Kind of a send and its receive, as one."""
 _MEETINGS = ("barrier", WAIT)
 """Kinds that move no data."""
 
@@ -284,7 +286,9 @@ def collective_spans(device: Device) -> tuple[OpSpans, I64]:
 
 
 def key_of(op: Op) -> CollectiveKey:
-    """The collective that an op belongs to."""
+    """The collective that an op belongs to; a send and its receive are one."""
+    if op.pair:
+        return CollectiveKey(f"{PAIR} {op.pair}", 0, PAIR)
     role = async_role(op.name)
     return CollectiveKey(role[0] if role else op.name, op.program, op.collective)
 

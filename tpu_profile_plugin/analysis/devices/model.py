@@ -66,6 +66,7 @@ class Op:
       text: the HLO text if the profile has it on the event, else "".
       operand_bytes, ranks: of a collective that PyTorch recorded: bytes of its operands on one device, and how many
         take part; 0 if unknown.
+      pair: of a send or receive that PyTorch recorded: the ranks, "0 to 4", the same on both sides; "" if unknown.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Op:
     text: str = ""
     operand_bytes: int = 0
     ranks: int = 0
+    pair: str = ""
 
 
 def ops_of_names(names: Sequence[str], op_of: Callable[[str], Op | None]) -> tuple[tuple[Op, ...], I64]:

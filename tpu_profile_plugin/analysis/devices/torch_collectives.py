@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.common.op_names import (
 from tpu_profile_plugin.analysis.common.planes import events_named, line_of, spans_at
 from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.common.spans import Times
-from tpu_profile_plugin.analysis.devices.model import WAIT, Op, OpSpans, Work, ordered
+from tpu_profile_plugin.analysis.devices.model import POINT_TO_POINT, WAIT, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -34,7 +34,7 @@ from tpu_profile_plugin.system.name_cache import cached_by_name
 ARGUMENT = "Collective name"
 """The stat that events with the arguments of a collective have."""
 _TEXTS = (ARGUMENT, "dtype", "Process Group Name", "Process Group Ranks", "Input Dims", "Input type")
-_INTS = ("In msg nelems", "Group size")
+_INTS = ("In msg nelems", "Group size", "Src Rank", "Dst Rank")
 _WIDTHS = {
     "double": 8, "long": 8, "long int": 8, "float": 4, "int": 4, "half": 2, "bfloat16": 2, "c10::half": 2,
     "c10::bfloat16": 2, "short": 2, "byte": 1, "char": 1, "bool": 1, "unsigned char": 1, "signed char": 1,
@@ -47,7 +47,7 @@ _SHAPE, _TEXT = re.compile(r"\[([\d, ]+)\]"), re.compile(r'"([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A collective's kind, operands on one rank, and group; 0 and "" if unknown.
+    """A collective's kind, operands on one rank, group, and the pair of ranks of a send; 0 and "" if unknown.
 
     `certain`: its arguments or its range say so; else the op around the launch starts a collective, of which the event
     may be a part.
@@ -59,6 +59,7 @@ class Sent:
     group: str = ""
     ranks: int = 0
     certain: bool = True
+    pair: str = ""
 
     @property
     def launches(self) -> str:
@@ -71,10 +72,11 @@ class Sent:
             return op
         details = [self.kind] if self.kind and self.kind != op.collective else []
         details += [] if self.kind in _UNEVEN or not self.elements else [f"{self.elements} {self.dtype}".strip()]
-        details += [f"group {self.group}"] if self.group else []
+        details += [self.pair] if self.pair else [f"group {self.group}"] if self.group else []
         name = f"{op.name} [{', '.join(details)}]" if details else op.name
         size = self.elements * _WIDTHS.get(self.dtype.lower(), 0)
-        return replace(op, name=name, collective=self.kind or op.collective, operand_bytes=size, ranks=self.ranks)
+        kind, ranks = self.kind or op.collective, 2 if self.pair else self.ranks
+        return replace(op, name=name, collective=kind, operand_bytes=size, ranks=ranks, pair=self.pair)
 
 
 def torch_collectives(space: XSpace, plane: Plane, events: I64) -> tuple[I64, list[Sent]]:
@@ -96,13 +98,16 @@ def sent_by(space: XSpace, plane: Plane, events: I64, op: I64, ops: Sequence[str
         columns.append(code[events].astype(np.int64))
         texts.append(distinct)
     for name in _INTS:
-        columns.append(read.ints(space, plane, plane.events.stats, name)[0][events])
+        value, known = read.ints(space, plane, plane.events.stats, name)
+        columns.append(np.where(known, value, -1 if name.endswith("Rank") else 0)[events])
     index, first = row_codes(*columns)
+    rank = _of_distributed(space, _RANK)
     made: list[Sent] = []
     number = np.full(len(first), -1, np.int64)
     for i, row in enumerate(first.tolist()):
         cells = [of[column[row]] if column[row] >= 0 else "" for column, of in zip(columns, texts, strict=False)]
-        sent = _sent(cells, *(int(column[row]) for column in columns[len(texts) :]))
+        elements, ranks, source, target = (int(column[row]) for column in columns[len(texts) :])
+        sent = _sent(cells, elements, ranks, _pair(rank, source, target))
         if sent is not None:
             number[i] = len(made)
             made.append(sent)
@@ -115,11 +120,19 @@ def _starts_collective(name: str) -> bool:
     return parsed.category == PYTORCH and bool(op_collective(parsed.type))
 
 
-def _sent(texts: list[str], elements: int, ranks: int) -> Sent | None:
+def _pair(rank: int | None, source: int, target: int) -> str:
+    """The ranks of a send or receive, of which each side records the other one."""
+    if rank is None or (source < 0) == (target < 0):
+        return ""
+    return f"{rank} to {target}" if source < 0 else f"{source} to {rank}"
+
+
+def _sent(texts: list[str], elements: int, ranks: int, pair: str) -> Sent | None:
     op, collective, dtype, group, members, shapes, types = texts
     if collective:
         group = f"{group}: {members}" if members else group
-        return Sent(collective_kind(collective), elements, dtype, group.strip(": "), ranks)
+        kind = collective_kind(collective)
+        return Sent(kind, elements, dtype, group.strip(": "), ranks, pair=pair if kind in POINT_TO_POINT else "")
     op = parse_op(op).type if op.endswith(PYTORCH) else op.rpartition("/")[2].strip()
     # Older versions, and libraries of processors, mark a range (`nccl:all_reduce`), with shapes as those of an op.
     if range_of(op)[0]:
@@ -138,7 +151,7 @@ _WAIT = re.compile(
 )
 _BACKWARD = re.compile(r"<built-in method run_backward of torch\._C\._EngineBase object.*>\Z")
 _GRADIENTS = "gradients of other ranks (run_backward)"
-_WORLD = re.compile(r'"world_size": (\d{1,9})\b')
+_WORLD, _RANK = re.compile(r'"world_size": (\d{1,9})\b'), re.compile(r'"rank": (\d{1,9})\b')
 
 
 class _Role(IntEnum):
@@ -213,10 +226,15 @@ def host_collectives(space: XSpace, axis: ThreadAxis, recorded: Bools) -> HostCo
 
 def _distributed(space: XSpace) -> bool:
     """Whether the recording is of one of several ranks."""
+    return (_of_distributed(space, _WORLD) or 0) > 1
+
+
+def _of_distributed(space: XSpace, pattern: re.Pattern[str]) -> int | None:
+    """A number of PyTorch's `distributedInfo`; None without one."""
     planes = (plane for plane in space.planes if plane.name == "Task Environment")
     texts = (text_of(space, plane, plane.stats, 0, "distributedInfo") for plane in planes)
-    size = next((match for text in texts if (match := _WORLD.search(text))), None)
-    return size is not None and int(size[1]) > 1
+    found = next((match for text in texts if (match := pattern.search(text))), None)
+    return int(found[1]) if found else None
 
 
 def _backward_waits(space: XSpace, plane: Plane) -> HostCollectives:

@@ -41,7 +41,7 @@ class Edit:
         `file.py:line name`, its line or its name, another event of the host, an op, a kind of op, a program `module`
         or `module(id)`, or a line of source. What a place of the host launches is scaled as well.
       hide_collectives: collectives take no time beyond waits for devices.
-      ranks_equal: what devices do between collectives takes as long on all of them: the median.
+      ranks_equal: what devices do is spread evenly over them: each op takes the mean of all devices.
       input_free: waits for input, and copies to devices, take no time.
     """
 
@@ -277,7 +277,7 @@ def _kept_meetings(graph: Graph, places: Sequence[Places], edit: Edit) -> F64:
     for one in places:
         for number, device in enumerate(one.graph.devices):
             for op, share in zip(device.ops, _shares(one, number, edit).tolist(), strict=True):
-                if op.collective and (row := rows.get(key_of(op).name)) is not None:
+                if op.collective and share != 1 and (row := rows.get(key_of(op).name)) is not None:
                     kept[row] = share
     return kept[graph.meetings.name]
 

@@ -1,4 +1,4 @@
-"""What devices do between two collectives, as if it took the median of all devices."""
+"""What devices do in a step, as if each part of it took as long on all of them."""
 
 from __future__ import annotations
 
@@ -22,74 +22,87 @@ class EqualRanks:
 
 
 def equal_ranks(graph: Graph) -> EqualRanks:
-    """Ops before a collective take the median of what the ops of that name take on the devices that take part.
+    """The n-th run of an op takes the mean of what the n-th run of its name takes on all devices.
 
-    Ops that most devices lack take no time. The main thread of a host with one device takes the median as well.
+    It is counted from the begin of the step, or the last collective of all devices. Work is spread evenly: all ops of a
+    device between two such points take the mean of all devices, as ops may have other names elsewhere, as those of
+    other stages of a pipeline. So does the main thread of a host with one device.
     """
     labels: dict[tuple[str, int], int] = {}
     columns: list[tuple[I64, I64, I64, I64]] = []
     sizes = []
+    periods = _Periods(graph)
     for number, host in enumerate(graph.hosts):
         for _, content in host.contents:
             ops, spans = host.devices[content.device].ops, content.spans
             label = np.array([labels.setdefault((op.name, op.program), len(labels)) for op in ops], np.int64)[spans.op]
             device = graph.first_device[number] + content.device
-            meeting = _next_meeting(graph, device, spans.begin_ps + graph.shift_ps[number])
-            meeting = np.where(spans.work == Work.COMMUNICATION, -1, meeting)
-            columns.append((meeting, label, np.full(len(label), device), spans.end_ps - spans.begin_ps))
+            period = periods.at(device, spans.begin_ps + graph.shift_ps[number])
+            period = np.where(spans.work == Work.COMMUNICATION, -1, period)
+            columns.append((period, label, np.full(len(label), device), spans.end_ps - spans.begin_ps))
             sizes.append(len(label))
-    factor = _factors(graph, *(np.concatenate(column) for column in zip(*columns, strict=True)))
+    factor = _factors(*(np.concatenate(column) for column in zip(*columns, strict=True)))
     parts = iter(np.split(factor, np.cumsum(sizes)[:-1]))
     runs = tuple(tuple(next(parts) for _ in host.contents) for host in graph.hosts)
     nodes = np.ones(len(graph))
     alone = [number for number, host in enumerate(graph.hosts) if len(host.devices) == 1]
     mine = np.flatnonzero(np.isin(graph.host, alone) & (graph.chain == MAIN))
     owner = np.array(graph.first_device)[graph.host[mine]]
-    following = np.full(len(mine), -1)
+    period = np.full(len(mine), -1)
     for one in np.unique(owner).tolist():
         rows = np.flatnonzero(owner == one)
-        following[rows] = _next_meeting(graph, one, graph.begin_ps[mine[rows]])
-    nodes[mine] = _factors(graph, following, np.zeros(len(mine), np.int64), owner, graph.duration_ps[mine])
+        period[rows] = periods.at(one, graph.begin_ps[mine[rows]])
+    cell, first = row_codes(period, owner)
+    took = np.bincount(cell, graph.duration_ps[mine], minlength=len(first)).astype(np.int64)
+    whole = _factors(period[first], np.zeros(len(first), np.int64), owner[first], took)
+    nodes[mine] = whole[cell]
     return EqualRanks(nodes, runs)
 
 
-def _next_meeting(graph: Graph, device: int, time: I64) -> I64:
-    """The collective that a device takes part in next at each time; -1 without one."""
-    rows = np.flatnonzero(graph.meetings.device == device)
-    arrives = graph.begin_ps[graph.meetings.arrival[rows]]
-    order = np.argsort(arrives, kind="stable")
-    return np.append(graph.meetings.instance[rows[order]], -1)[np.searchsorted(arrives[order], time)]
+class _Periods:
+    """Numbers the times between collectives of all devices and ends of steps, alike on all devices."""
+
+    def __init__(self, graph: Graph) -> None:
+        meetings, steps = graph.meetings, graph.recorded
+        devices = graph.first_device[-1]
+        everyone = np.bincount(meetings.instance) == devices if devices > 1 else np.zeros(0, np.bool_)
+        mine = np.flatnonzero(everyone[meetings.instance]) if len(everyone) else np.zeros(0, np.int64)
+        arrives = graph.begin_ps[meetings.arrival[mine]]
+        self.bounds = [
+            (np.sort(arrives[meetings.device[mine] == device]), np.sort(steps.begins[:, device]), steps.ends[:, device])
+            for device in range(devices)
+        ]
+
+    def at(self, device: int, time: I64) -> I64:
+        """The period of each time on a device; -1 before the first step and after the last."""
+        arrives, begins, ends = self.bounds[device]
+        inside = (time >= begins[0]) & (time < ends.max())
+        count = np.searchsorted(arrives, time) + np.searchsorted(begins, time, side="right")
+        return np.where(inside, count, -1)
 
 
-def _factors(graph: Graph, meeting: I64, label: I64, device: I64, took: I64) -> F64:
-    """Per row the factor with which the sums by meeting, label and device are the medians over devices."""
-    factor = np.ones(len(meeting))
-    rows = np.flatnonzero((meeting >= 0) & (took > 0))
+def _factors(period: I64, label: I64, device: I64, took: I64) -> F64:
+    """Per row the factor with which it takes the mean over devices; rows of a device are in order of time."""
+    factor = np.ones(len(period))
+    rows = np.flatnonzero((period >= 0) & (took > 0))
     if not len(rows):
         return factor
-    cell, first = row_codes(meeting[rows], label[rows], device[rows])
-    own = np.bincount(cell, took[rows]).astype(np.float64)
-    of_meeting, of_device = meeting[rows][first], device[rows][first]
-    ranks = np.bincount(graph.meetings.instance, minlength=int(meeting.max()) + 1)
-    # By op, then all ops of a device together: ops may have other names elsewhere.
-    wanted = _medians(row_codes(of_meeting, label[rows][first])[0], own, ranks[of_meeting])
-    place, some = row_codes(of_meeting, of_device)
+    period, label, device, own = period[rows], label[rows], device[rows], took[rows].astype(np.float64)
+    devices = len(np.unique(device))
+    group = row_codes(period, label, device)[0]
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    wanted = _means(row_codes(period, label, number - first)[0], own, devices)
+    place, one = row_codes(period, device)
     whole, left = (np.bincount(place, values).astype(np.float64) for values in (own, wanted))
-    median = _medians(row_codes(of_meeting[some])[0], whole, ranks[of_meeting[some]])
-    scale = np.where(left > 0, median / np.maximum(left, 1), 0.0)[place]
-    of_cell = np.where(left[place] > 0, wanted / own * scale, (median / whole)[place])
-    factor[rows] = of_cell[cell]
+    mean = _means(row_codes(period[one])[0], whole, devices)
+    factor[rows] = wanted / own * (mean / left)[place]
     return factor
 
 
-def _medians(code: I64, value: F64, count: I64) -> F64:
-    """Per row the median over the values with its code and as many zeros as are missing to `count`."""
-    order = np.lexsort((value, code))
-    first = np.searchsorted(code[order], code)
-    present = np.searchsorted(code[order], code, side="right") - first
-    middle = []
-    for half in ((count - 1) // 2, count // 2):
-        index = half - (count - present)
-        middle.append(np.where(index >= 0, value[order[first + np.maximum(index, 0)]], 0.0))
-    median: F64 = (middle[0] + middle[1]) / 2
-    return median
+def _means(code: I64, value: F64, devices: int) -> F64:
+    """Per row the mean over all devices of the values with its code, 0 for devices without one."""
+    mean: F64 = (np.bincount(code, value) / devices)[code]
+    return mean

@@ -29,7 +29,9 @@ from tpu_profile_plugin.units import PS_PER_US
 MAIN = 0
 """The chain of the main thread."""
 _NEAR_PS = 10 * PS_PER_US
-"""Work of one queue that begins so soon after another queue's may have waited for it."""
+_NEAR_SHARE = 0.01
+"""Work of one queue that begins so soon after another queue's, or in this share of the time that it had nothing else
+to wait for, may have waited for it: that this is a coincidence is unlikely."""
 _NEVER = int(np.iinfo(np.int64).min)
 _LEAST_SILENT_PS = 10 * PS_PER_US
 _MOST_AFTER, _MOST_AFTER_ALL = 0.2, 0.05
@@ -510,6 +512,7 @@ def _near(build: _Builder, queues: Sequence[_Queue], numbers: Sequence[int], of:
     """
     queue, explained = queues[of], np.zeros(len(queues[of].begin), np.bool_)
     ready = np.maximum(before, queue.launched)
+    free = np.where(ready > _NEVER, queue.begin - np.maximum(ready, int(queue.begin.min(initial=0))), 0)
     for number, other in zip(numbers, queues, strict=True):
         if other is queue or other.device != queue.device or not len(other.end):
             continue
@@ -517,7 +520,7 @@ def _near(build: _Builder, queues: Sequence[_Queue], numbers: Sequence[int], of:
         earlier = np.searchsorted(np.maximum.accumulate(other.launched), queue.launched, side="right") - 1
         last = np.where(queue.talks, np.minimum(last, earlier), last)
         ended = np.where(last >= 0, other.end[np.maximum(last, 0)], _NEVER)
-        near = (ended > ready) & (queue.begin - ended <= _NEAR_PS)
+        near = (ended > ready) & (queue.begin - ended <= np.maximum(_NEAR_PS, _NEAR_SHARE * free))
         explained |= near
         rows = np.flatnonzero(near | (queue.talks & (last >= 0) & (queue.launched != NO_LAUNCH)))
         lag = np.where(near, queue.begin - ended, 0)[rows]

@@ -23,7 +23,9 @@ def what_if(
     ] = "",
     scale: Annotated[str, "Places and the factor of their time, `PLACE=0.5`, separated by `;`."] = "",
     hide_collectives: Annotated[bool, "Collectives take no time beyond waits for late devices."] = False,
-    ranks_equal: Annotated[bool, "Between collectives, all devices take the median of what they take."] = False,
+    ranks_equal: Annotated[
+        bool, "What devices do is spread evenly over them: each op takes the mean of all devices."
+    ] = False,
     input_free: Annotated[bool, "Waits for input, and copies to devices, take no time."] = False,
 ) -> Answer:
     """How long the average step would take without some of what it does, and what would limit it then.

@@ -37,7 +37,7 @@ from tpu_profile_plugin.tools.tool import Tool
 _LABELS = {
     "input_free": "Waits for input, and copies to devices, take no time",
     "hide_collectives": "Collectives take no time beyond waits for late devices",
-    "ranks_equal": "All devices take the median between collectives",
+    "ranks_equal": "What devices do is spread evenly over them",
 }
 
 
@@ -229,7 +229,12 @@ TOOL = Tool(
         Param("without", "string", "", "Places that take no time, separated by `;`."),
         Param("scale", "string", "", "Places and the factor of their time, `PLACE=0.5`, separated by `;`."),
         Param("hide_collectives", "bool", False, "Collectives take no time beyond waits for late devices."),
-        Param("ranks_equal", "bool", False, "Between collectives, all devices take the median of what they take."),
+        Param(
+            "ranks_equal",
+            "bool",
+            False,
+            "What devices do is spread evenly over them: each op takes the mean of all devices.",
+        ),
         Param("input_free", "bool", False, "Waits for input, and copies to devices, take no time."),
     ),
     needs_server="Each change is replayed by a server.",
