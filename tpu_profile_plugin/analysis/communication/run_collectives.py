@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 
@@ -96,7 +96,7 @@ class Straggler:
 def stragglers(
     devices: Sequence[RunDevice], caused: I64, waits: I64, work: I64, communication: I64
 ) -> tuple[Straggler, ...]:
-    """The devices that caused most of the waits, most first; none if waits are spread over the devices.
+    """The devices that caused most of the waits, or have clearly more work, most first; none if waits are spread else.
 
     Of several devices of a CPU, which share its cores, which gets one last is chance unless it has more work.
 
@@ -110,7 +110,7 @@ def stragglers(
         return ()
     more = {device.index: device for device in with_more_work(work.tolist(), communication.tolist())}
     late = []
-    for index in _late(devices, caused, waits):
+    for index in _late(devices, caused, waits) or _few(more, len(devices)):
         of_host = [other for other in devices if other.host == devices[index].host]
         shares_cores = devices[index].kind == "cpu" and len(of_host) > 1
         if shares_cores and index not in more:
@@ -119,6 +119,11 @@ def stragglers(
         ratio = int(work[index]) / usual if usual > 0 else None
         late.append(Straggler(index, int(caused[index]), int(caused[index]) / total, ratio, more.get(index)))
     return tuple(late)
+
+
+def _few(more: Mapping[int, MoreWork], devices: int) -> list[int]:
+    """Devices with more work where waits are spread, as from stage to stage of a pipeline, all for the slow one."""
+    return list(more) if len(more) <= max(1, int(LATE_DEVICES * devices)) else []
 
 
 def _late(devices: Sequence[RunDevice], caused: I64, waits: I64) -> list[int]:

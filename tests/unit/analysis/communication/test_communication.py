@@ -186,6 +186,13 @@ def test_waits_that_are_spread_have_no_culprit():
     assert late([0, 50, 45, 5]) == []
 
 
+def test_waits_that_are_spread_are_for_the_device_with_clearly_more_work():
+    """Stages of a pipeline wait for their neighbours, which wait for the slow one."""
+    work, talk = [100, 240, 100, 110], [180, 40, 180, 170]
+    assert late([40, 50, 45, 5], work=work, talk=talk) == [1]
+    assert late([40, 50, 45, 5], work=[240, 240, 100, 110], talk=[40, 40, 180, 170]) == []
+
+
 def test_short_waits_in_long_collectives_have_no_culprit():
     assert late([10, 0], talk=[50, 50]) == [0]
     assert late([9, 0], talk=[50, 50]) == []

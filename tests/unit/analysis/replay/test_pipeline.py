@@ -107,3 +107,8 @@ def test_clocks_are_known_through_the_neighbours() -> None:
     offsets = clock_offsets([host.runs for host in graph.hosts])
     assert offsets[0] is None
     assert [offset.offset_ps for offset in offsets[1:] if offset] == [-400 * US, -800 * US]
+
+
+def test_a_slow_stage_is_late_though_its_neighbours_wait_for_each_other_too() -> None:
+    traces = pipeline(((100,), (90,), (250,), (100,)))
+    assert [late.index for late in run_of(*traces).communication().stragglers] == [2]
