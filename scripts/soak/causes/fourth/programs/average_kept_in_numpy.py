@@ -7,8 +7,8 @@ from window import FIXED, windows
 
 rng = np.random.default_rng(0)
 params = {f"layer{i}": jnp.asarray(rng.normal(0, 0.03, (1024, 1024)), jnp.float32) for i in range(6)}
-x = jnp.asarray(rng.normal(size=(48, 1024)), jnp.float32)
-y = jnp.asarray(rng.normal(size=(48, 1024)), jnp.float32)
+x = jnp.asarray(rng.normal(size=(8, 1024)), jnp.float32)
+y = jnp.asarray(rng.normal(size=(8, 1024)), jnp.float32)
 
 
 def loss_fn(params, x, y):

@@ -10,8 +10,8 @@ def work(rank):
     distributed.init_process_group("gloo", rank=rank, world_size=2)
     torch.manual_seed(0)
     images, labels = torch.randn(512, 3, 96, 96), torch.randint(0, 10, (512,))
-    layers = [nn.Conv2d(3, 8, 3, stride=4), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2), nn.ReLU()]
-    model = DistributedDataParallel(nn.Sequential(*layers, nn.Flatten(), nn.Linear(16 * 11 * 11, 10)))
+    layers = [nn.AvgPool2d(4), nn.Conv2d(3, 16, 5, stride=2), nn.ReLU()]
+    model = DistributedDataParallel(nn.Sequential(*layers, nn.Flatten(), nn.Linear(16 * 10 * 10, 10)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     def load_batch(step):

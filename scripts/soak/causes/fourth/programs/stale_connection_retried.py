@@ -31,7 +31,7 @@ connection = http.client.HTTPConnection(*store.server_address, timeout=5)
 
 
 def fetch_features(path):
-    delay = 0.01
+    delay = 0.05
     if FIXED:
         connection.close()
     while True:
