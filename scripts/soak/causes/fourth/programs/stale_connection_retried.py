@@ -16,10 +16,15 @@ vectors = np.random.default_rng(0).normal(size=(64, 512)).astype(np.float32)
 
 
 class Store(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 20
+
     def do_GET(self):
         self.send_response(200)
+        self.send_header("Content-Length", str(vectors.nbytes))
         self.end_headers()
         self.wfile.write(vectors.tobytes())
+        self.close_connection = True
 
     def log_message(self, *_):
         pass
