@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import secrets
+import socket
 import sys
 import threading
 from collections.abc import Mapping
@@ -68,22 +70,53 @@ def board(
 
 
 def _server(token: str) -> Any:
-    """A server of TensorBoard's that answers its page's probes, asks for the token, and has it in its address."""
+    """A server that answers the probes of TensorBoard's page, asks for the token, and has it in its address."""
     from tensorboard import program
 
+    from tpu_profile_plugin.server.http.listening import Listening
     from tpu_profile_plugin.server.http.probes import answering
     from tpu_profile_plugin.server.http.token import PARAMETER, guarded
 
-    class Own(program.WerkzeugServer):  # type: ignore[misc]
+    class Own(program.TensorBoardServer):  # type: ignore[misc]
         def __init__(self, wsgi_app: Any, flags: Any) -> None:
             app = answering(wsgi_app)
-            super().__init__(guarded(app, token) if token else app, flags)
+            self._host, self._prefix = flags.host, flags.path_prefix.rstrip("/")
+            try:
+                self._socket = _bound(flags.host, flags.port)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                if error.errno == errno.EADDRINUSE:
+                    raise program.TensorBoardPortInUseError(f"Port {flags.port} is already in use.") from error
+                raise program.TensorBoardServerException(f"{flags.host}:{flags.port}: {reason}.") from error
+            self._listening = Listening(guarded(app, token) if token else app, self._socket)
+
+        def serve_forever(self) -> None:
+            self._listening.run()
 
         def get_url(self) -> str:
-            url = super().get_url()
+            host = f"[{self._host}]" if ":" in self._host and not self._host.startswith("[") else self._host
+            url = f"http://{host}:{self._listening.effective_port}{self._prefix}/"
             return f"{url}?{urlencode({PARAMETER: token})}" if token else url
 
     return program.with_port_scanning(Own)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket on the first address of a host; raises OSError, also if a wildcard address has the port."""
+    with socket.socket() as probe:
+        if port and probe.connect_ex(("localhost", port)) == 0:
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    family, kind, protocol, _, place = socket.getaddrinfo(
+        host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, os.name != "nt")
+        made.bind(place)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def address(logdir: str) -> str:
