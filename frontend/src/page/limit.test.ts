@@ -26,7 +26,7 @@ it("is the title of the finding that fired", () => {
 });
 
 it("has the figures of a rule that looked and found nothing, and is unknown without them", () => {
-  const reason = "The matrix units are used to 0.1% of their peak, HBM to 3.4%.";
+  const reason = "The matrix units are used to 0.1% of their peak, HBM bandwidth to 3.4%.";
   const rules = [silent("compute_bound", "passed", reason), silent("memory_bound", "passed", reason)];
   expect(limitOf({ findings: [], silent: rules })).toEqual({
     fired: false,

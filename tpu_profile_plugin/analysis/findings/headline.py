@@ -124,7 +124,7 @@ def _use(run: RunView) -> str:
     use = run.use_while_busy
     if use is None:
         return "the use of the devices' peak rates is unknown"
-    return f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%" if use.low else ""
+    return use.sentence if use.low else ""
 
 
 def _verdict(run: RunView, first: tuple[str, str, float] | None, busy_with: str) -> tuple[str, Tone]:

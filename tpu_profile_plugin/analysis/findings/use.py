@@ -23,7 +23,7 @@ MOST_PERCENT = 110.0
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Percent of the peaks of matrix units and memory bandwidth; `recorded` by counters, else estimated from costs."""
+    """Percent of the peaks of matrix units and HBM's bandwidth; `recorded` by counters, else estimated from costs."""
 
     matrix: float
     hbm: float
@@ -33,6 +33,16 @@ class Use:
     def low(self) -> bool:
         """Neither resource is used well."""
         return self.matrix < LOW_MATRIX and self.hbm < LOW_HBM
+
+    @property
+    def memory(self) -> str:
+        """What `hbm` is of: counters count what HBM transfers, costs have the traffic of all memories."""
+        return "HBM bandwidth" if self.recorded else "memory bandwidth"
+
+    @property
+    def sentence(self) -> str:
+        """Both shares, without a capital."""
+        return f"matrix units are used to {self.matrix:.1f}% of their peak, {self.memory} to {self.hbm:.1f}%"
 
     @property
     def plausible(self) -> bool:

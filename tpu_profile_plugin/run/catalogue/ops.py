@@ -299,7 +299,7 @@ KERNELS_OF_PYTORCH = OPS.columns("dtype")
 """Its last columns, of PyTorch."""
 HLO_STATS = OPS.columns(
     *("hlo_op_name", "busy_share", "total_self_time", "source_info", "occurrences", "avg_time", "bound_by", "category"),
-    *("tf_op_name", _column("model_flop_rate", label="FLOP rate"), "hbm_bw", "program_id", "hlo_op_expression"),
+    *("tf_op_name", "model_flop_rate", "hbm_bw", "program_id", "hlo_op_expression"),
     _column("rank", "Rank by self time; 0 for ops that run inside another op on SparseCores."),
     *("total_time", "avg_self_time", _column("total_self_time_percent", unit="%")),
     _column("cumulative_total_self_time_percent", unit="%"),

@@ -136,13 +136,13 @@ export function parameterFigures(server: BatchingParameters): Figure[] {
 export function rateFigures({ per_second, latency_ms }: Percentiles, what: string): Figure[] {
   return [
     {
-      name: "Throughput",
+      name: `Throughput, ${what}`,
       value: `${formatCount(per_second)} ${what}/s`,
       better: "higher",
       help: `Completed ${what} per second.\nTheir number divided by the time from the first begin to the last end.\nSource: trace.`,
     },
     {
-      name: "Average latency",
+      name: `Average latency, ${what}`,
       value: formatQuantity(latency_ms, "ms"),
       better: "lower",
       help: `Time from begin to end.\nMean over all ${what}.\nSource: trace.`,

@@ -139,13 +139,13 @@ describe("visible rows", () => {
 });
 
 describe("advice", () => {
-  it("gives utilisation, data movement and the largest saving", () => {
+  it("gives utilisation, transfers and the largest saving", () => {
     const advice = adviceOf(read());
     expect(advice.headline).toBe("Overall TPU FLOPS utilisation is 10.0%, HBM bandwidth utilisation 25.0% of the busy time");
     expect(advice.tone).toBe("none");
     expect(adviceOf(read(), { fired: true, sentence: "Limited by memory bandwidth." })).toMatchObject({ tone: "good" });
     expect(adviceOf(read(), { fired: false, sentence: "No limit." }).lines[0]).toBe("No limit.");
-    expect(advice.lines[0]).toMatch(/^25\.0% of the busy time \(80 ms over 8 cores\) is data movement, most of it in copy/);
+    expect(advice.lines[0]).toMatch(/^25\.0% of the busy time \(80 ms over 8 cores\) is spent in transfers, most of it in copy/);
     expect(advice.lines[1]).toMatch(/^Largest potential saving: fusion\.1 takes 50\.0%.*at peak it would save 37\.5% of the busy time/);
   });
 

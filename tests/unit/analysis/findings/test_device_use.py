@@ -32,7 +32,7 @@ def test_the_limits_of_xprof(matrix: float, hbm: float, memory: bool, compute: b
     assert ["share" in one for one in found] == [memory, compute]
     assert [one.get("share", 0) for one in found] == [0, 0]
     if not memory:
-        assert found[0]["reason"] == f"The matrix units are used to {matrix}% of their peak, HBM to {hbm}%."
+        assert found[0]["reason"] == f"The matrix units are used to {matrix}% of their peak, HBM bandwidth to {hbm}%."
 
 
 def test_recorded_use() -> None:
@@ -47,7 +47,7 @@ def test_recorded_use() -> None:
     ("flops", "accessed", "rule", "title"),
     [
         # In 100 us: 1e8 FLOPs at the peak, 1e7 bytes.
-        (20_000_000, 8_000_000, "memory_bound", "Limited by memory bandwidth: HBM at 80.0% of its peak"),
+        (20_000_000, 8_000_000, "memory_bound", "Limited by memory bandwidth: 80.0% of its peak"),
         (90_000_000, 1_000_000, "compute_bound", "Limited by arithmetic: matrix units at 90.0% of their peak"),
     ],
 )

@@ -127,7 +127,7 @@ def test_without_a_finding_the_parts_of_the_step_tell(parts: dict[str, float], t
         (
             {"use_while_busy": Use(5.0, 12.0, True)},
             "Busy: 98.0% of the step is device compute, 41.0% of it in dot.7; matrix units are used to 5.0% of their "
-            "peak, HBM to 12.0%",
+            "peak, HBM bandwidth to 12.0%",
             "fair",
         ),
         (

@@ -26,7 +26,7 @@ def test_products_at_a_tenth_of_the_peak() -> None:
     found = told("low_utilization", product(90, 9_000_000, 1_800_000))
     assert found["title"] == (
         "Devices compute far below their speed, which costs up to 45.0% of the step: matrix units are used to 10.0% of "
-        "their peak, HBM to 20.0%"
+        "their peak, memory bandwidth to 20.0%"
     )
     # At 20% of the one or 40% of the other peak the 90 us would take 45 us.
     assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (45_000_000, 0.45, "medium")
@@ -37,7 +37,7 @@ def test_products_at_a_tenth_of_the_peak() -> None:
         "%",
         "",
     )
-    assert shown["HBM bandwidth while computing, of the peak, estimated from the costs of ops"] == (
+    assert shown["Memory bandwidth while computing, of the peak, estimated from the costs of ops"] == (
         pytest.approx(20.0),
         "%",
         "",
@@ -71,7 +71,8 @@ def test_busy_for_half_of_the_step(length: int, finds: bool) -> None:
     assert ("share" in found) is finds
     if not finds:
         assert found["reason"] == (
-            "Devices compute 49.0% of the step; meanwhile matrix units are used to 0.2% of their peak, HBM to 0.2%."
+            "Devices compute 49.0% of the step; meanwhile matrix units are used to 0.2% of their peak, memory "
+            "bandwidth to 0.2%."
         )
 
 

@@ -55,7 +55,7 @@ describe("lists of metrics", () => {
     expect(items).toMatchObject({
       "TPU matrix unit utilisation": null,
       "Device compute precision: up to 16 bits": null,
-      "HBM bandwidth utilisation": "12.5%",
+      "HBM bandwidth utilisation, counted": "12.5%",
       "TPU duty cycle": "63.2%",
       "Program goodput efficiency": "5.7%",
       "FLOP rate relative to the roofline": null,
@@ -82,7 +82,7 @@ describe("lists of metrics", () => {
         environment({ ...OVERVIEW, environment: { ...OVERVIEW.environment, ...patch } }).map(({ name, value }) => [name, value]),
       );
     expect(of({ hosts: 1, device_cores: 0, duration_ms: 784 })).toMatchObject({
-      ...{ Hosts: "1", Tasks: "0", "Device cores": null, Program: "training", "Profile covers": "784 ms" },
+      ...{ Hosts: "1", Tasks: "0", "Device cores": null, Program: "training", "Profiler was on for": "784 ms" },
     });
     expect(of({ hosts: 2, tasks: 5 })).toMatchObject({ Hosts: "2", Tasks: "5 (num tasks per host = 2)", "Device cores": "4" });
   });

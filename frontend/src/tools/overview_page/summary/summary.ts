@@ -127,7 +127,7 @@ function tpu({ utilization, efficiency }: Overview): Figure[] {
         "Source: trace.",
     },
     {
-      name: "HBM bandwidth utilisation",
+      name: "HBM bandwidth utilisation, counted",
       value: orNull(utilization.hbm_percent),
       reason: UNCOUNTED,
       better: "higher",
@@ -259,6 +259,15 @@ function gpu({ hardware, efficiency }: Overview): Figure[] {
 }
 
 /** The environment in which the profile was taken. */
+/** How long the profiler was on; unknown if the events of one host take longer. */
+const profilerTime = (ms: number, longest: number): Figure => ({
+  name: "Profiler was on for",
+  value: longest > ms + 1 ? null : formatQuantity(ms, "ms"),
+  exact: `${ms} ms`,
+  reason: "The recorded times of its start and stop are wrong: events last longer.",
+  help: "From the start to the stop of the profiler, idle time before the first and after the last event included.\nSource: profile.",
+});
+
 export function environment({ environment: found, steps: { recording } }: Overview): Figure[] {
   const { hosts, tasks, begin_ms, duration_ms } = found;
   const perHost = hosts && tasks ? ` (num tasks per host = ${Math.floor(tasks / hosts)})` : "";
@@ -274,7 +283,7 @@ export function environment({ environment: found, steps: { recording } }: Overvi
     },
   ];
   if (begin_ms !== null) figures.push({ name: "Profile taken", value: formatDate(begin_ms), exact: new Date(begin_ms).toISOString() });
-  if (duration_ms !== null) figures.push({ name: "Profile covers", value: formatQuantity(duration_ms, "ms"), exact: `${duration_ms} ms` });
+  if (duration_ms !== null) figures.push(profilerTime(duration_ms, recording?.length_ms ?? 0));
   if (recording) {
     figures.push({
       name: "Recording covered by steps",

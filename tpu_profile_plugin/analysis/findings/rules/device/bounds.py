@@ -9,7 +9,7 @@ Arithmetic: use fewer bits or less of it. Bandwidth: move fewer bytes per comput
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -47,16 +47,22 @@ class _Limit:
 
 _MATRIX = _Limit("arithmetic", "matrix units at {:.1f}% of their peak", "Matrix units", ARITHMETIC)
 _HBM = _Limit("memory bandwidth", "HBM at {:.1f}% of its peak", "HBM bandwidth", BANDWIDTH)
+_MEMORY = replace(_HBM, resource="{:.1f}% of its peak", label="Memory bandwidth")
+"""By the costs of ops, which count the traffic of all memories."""
 
 
 def judge_compute(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """Whether the matrix units limit the program."""
-    return _judge(run, _MATRIX, _HBM)
+    return _judge(run, _MATRIX, _memory(run))
 
 
 def judge_memory(run: RunView, _: Sequence[object]) -> Finding | Silence:
     """Whether the bandwidth of the device's memory limits the program."""
-    return _judge(run, _HBM, _MATRIX)
+    return _judge(run, _memory(run), _MATRIX)
+
+
+def _memory(run: RunView) -> _Limit:
+    return _MEMORY if run.use is not None and not run.use.recorded else _HBM
 
 
 def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
@@ -66,7 +72,7 @@ def _judge(run: RunView, busy: _Limit, free: _Limit) -> Finding | Silence:
         return lacks(NO_PEAKS, "The use of matrix units and memory bandwidth is unknown.")
     used = {_MATRIX.limit: use.matrix, _HBM.limit: use.hbm}
     if used[busy.limit] <= BUSY_PERCENT or used[free.limit] >= FREE_PERCENT:
-        return Silence(f"The matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%.")
+        return Silence(f"The {use.sentence}.")
     how = "" if use.recorded else ", estimated from the costs of ops"
     return Finding(
         f"Limited by {busy.limit}: {busy.resource.format(used[busy.limit])}",

@@ -90,7 +90,7 @@ def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
     use, found = run.use_while_busy, run_kind(run, parts, moves=False)
     if use is None or isinstance(found, Silence):
         return _UNKNOWN
-    numbers = f"matrix units are used to {use.matrix:.1f}% of their peak, HBM to {use.hbm:.1f}%"
+    numbers, label = use.sentence, f"{use.memory[0].upper()}{use.memory[1:]}"
     compute_ps = run.part_ps("compute")
     lost, busy, how = found.lost, run.share(compute_ps), ", estimated from the costs of ops"
     if use.recorded:
@@ -105,7 +105,7 @@ def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
         "medium",
         (
             Evidence(f"Matrix units while computing, of the peak{how}", use.matrix, "%"),
-            Evidence(f"HBM bandwidth while computing, of the peak{how}", use.hbm, "%"),
+            Evidence(f"{label} while computing, of the peak{how}", use.hbm, "%"),
             Evidence("Ops by the resource that bounds them", "roofline", "", "roofline_model"),
             *found.kind.evidence,
             *found.kind.of_op,
