@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from tpu_profile_plugin.analysis.hlo.products import MATRICES
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.op_tables import WITH_INNER_OPS
 from tpu_profile_plugin.analysis.summary.precision import computes
@@ -40,7 +41,6 @@ MOVES = frozenset((
     "broadcast", "concatenate", "copy", "dynamic-slice", "dynamic-update-slice", "gather", "pad", "reverse", "scatter",
     "slice", "sort", "transpose",
 ))  # fmt: skip
-MATRICES = frozenset(("dot", "convolution", "ragged-dot", "scaled-dot"))
 _FORMS = frozenset(("bitcast", "bitcast-convert", "convert", "reshape", "get-tuple-element"))
 _HEAVY = frozenset((
     "reduce", "reduce-window", "select-and-scatter", "exponential", "exponential-minus-one", "log", "log-plus-one",

@@ -6,7 +6,7 @@ import pytest
 from builders.profiles.findings import cpu, evidence, told, tpu, window
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import MatrixUnit
+from tpu_profile_plugin.analysis.environment.matrix_units import MatrixUnit
 
 DIMS = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}
 LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/dot_general"}

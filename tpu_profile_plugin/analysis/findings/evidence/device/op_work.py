@@ -115,3 +115,20 @@ def _read(host: HostView, table: OpTable, row: int) -> ReadOp:
     if found is None:
         return ReadOp(row, *by_category(category), int(table.self_ps[row]))
     return ProgramOp(row, *by_program(*found, category), int(table.self_ps[row]), *found)
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """Time that an op's work takes at the device's peak rates, in ps."""
+
+    compute_ps: float
+    memory_ps: float
+
+
+def roof(host: HostView, op: ReadOp, flops: float) -> Roof | None:
+    """The roofline of all runs of an op, which does `flops` in one run; None if its cost or a peak is unknown."""
+    peaks, table = host.summary.peaks, work_of(host).table
+    if not peaks.tera_flops or not peaks.hbm or not flops:
+        return None
+    runs = int(table.occurrences[op.index])
+    return Roof(flops * runs / peaks.tera_flops, float(table.bytes[op.index]) / peaks.hbm * 1e3)

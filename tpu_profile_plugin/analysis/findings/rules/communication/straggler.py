@@ -17,14 +17,14 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_PEER, LABELS
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.common.spans import exact_sum
+from tpu_profile_plugin.analysis.communication.balance import Balance
 from tpu_profile_plugin.analysis.communication.run_collectives import LATE_SHARE, LEAST_RATIO, Before, Straggler
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
-from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
-from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import explains
+from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import balance_of, explains
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 

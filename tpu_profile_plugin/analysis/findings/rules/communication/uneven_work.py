@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
-from tpu_profile_plugin.analysis.findings.evidence.device.balance import Balance, balance_of
+from tpu_profile_plugin.analysis.communication.balance import Balance, host_balance
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
+from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import per_step, share_of
@@ -36,6 +37,12 @@ _TURNS = Advice(
     "Keep all stages busy: more and smaller microbatches, stages of equal length, or a schedule that interleaves "
     "several stages per device (1F1B). While the pipeline fills and drains, devices wait for their turn."
 )
+
+
+@once
+def balance_of(host: HostView) -> Balance | None:
+    """How evenly the work of a host's devices is divided; None if that need not be known."""
+    return host_balance(host.communication, lambda: host.devices, host.hlo)
 
 
 def judge_uneven(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
@@ -78,7 +85,13 @@ def _unevenly(balance: Balance) -> tuple[str, list[Evidence]]:
     """How the work is divided."""
     most = max(range(len(balance.devices)), key=lambda i: balance.work_ps[i])
     ratio, name = balance.most_ps / balance.mean_ps, balance.devices[most]
-    evidence = [Evidence(f"Work of {name}, times the mean of all devices", ratio), *balance.uneven]
+    evidence = [Evidence(f"Work of {name}, times the mean of all devices", ratio)]
+    if (op := balance.uneven) is not None:
+        evidence += [
+            Evidence("Run most unevenly", f"{op.name} ({op.place})" if op.place else op.name),
+            Evidence("Its runs on the device with the fewest", op.fewest),
+            Evidence(f"Its runs on the device with the most, {op.busiest}", op.most),
+        ]
     return f"work is uneven, {name} has {ratio:.2f} times the mean", evidence
 
 

@@ -16,21 +16,15 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, NO_TYPES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
-from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import (
-    HIGH,
-    HIGHEST,
-    Product,
-    matrix_unit,
-    products_of,
-    roof,
-)
+from tpu_profile_plugin.analysis.environment.matrix_units import matrix_unit
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, ReadOp, time_ps, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, ReadOp, roof, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.products import HIGH, HIGHEST, Product, products_of
 from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs, records_inputs
 from tpu_profile_plugin.units import PS_PER_US
@@ -102,10 +96,15 @@ def gather(host: HostView) -> Widths | None:
     told = (Evidence(f"Arguments of {program} that are float64", arguments),) if arguments else ()
     kind = _kind(host, double, [_HALF] * len(double), DOUBLE)
     kind = replace(kind, of_op=(*kind.of_op, *told))
-    products = [op for op in work.in_programs if op.nature is Nature.MATRIX] if matrix_unit(host) else []
+    products = [op for op in work.in_programs if op.nature is Nature.MATRIX] if _is_faster(host) else []
     gains = [_gain(host, op, products_of(op.rows, op.at)) for op in products]
     wide = [(op, gain) for op, gain in zip(products, gains, strict=True) if gain]
     return kind, _kind(host, [op for op, _ in wide], [gain for _, gain in wide], SINGLE)
+
+
+def _is_faster(host: HostView) -> bool:
+    """Whether a device of the host has units for 16 bits."""
+    return matrix_unit(host.space, host.summary.environment) is not None
 
 
 def _kind(host: HostView, ops: Sequence[ReadOp], gains: Sequence[float], advice: Advice) -> OpKind:
@@ -156,7 +155,7 @@ def _gain(host: HostView, op: ProgramOp, products: Sequence[Product]) -> float:
 def _of_pytorch(host: HostView) -> Widths:
     """The same of PyTorch's ops, by the data types of their operands; tf32 is as fast as it gets without autocast."""
     ops = _typed_ops(host)
-    single = [op for op in ops if op.does == "fp32" and op.nature is Nature.MATRIX] if matrix_unit(host) else []
+    single = [op for op in ops if op.does == "fp32" and op.nature is Nature.MATRIX] if _is_faster(host) else []
     kinds = []
     for wide, advice in (([op for op in ops if op.does == "fp64"], DOUBLE), (single, SINGLE)):
         kind = replace(_kind(host, wide, [_HALF] * len(wide), advice), counted_ps=time_ps(ops))

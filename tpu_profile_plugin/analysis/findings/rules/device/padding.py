@@ -13,18 +13,13 @@ from dataclasses import replace
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS, NO_PEAKS
-from tpu_profile_plugin.analysis.findings.evidence.device.matrix_units import (
-    MatrixUnit,
-    Product,
-    matrix_unit,
-    products_of,
-    roof,
-)
+from tpu_profile_plugin.analysis.environment.matrix_units import MatrixUnit, matrix_unit
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, kind_rule, op_kind
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, roof, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence, lacks
+from tpu_profile_plugin.analysis.hlo.products import Product, products_of
 
 PADDING_SHARE = 0.2
 """Least share of padding in a product's work: less is hard to avoid."""
@@ -44,7 +39,7 @@ _TELLING = Telling(
 
 def gather(host: HostView) -> OpKind | Silence:
     """What padding costs the products that compute more than they wait for memory."""
-    unit = matrix_unit(host)
+    unit = matrix_unit(host.space, host.summary.environment)
     if unit is None:
         return lacks(NO_PEAKS, "The size of this device's matrix units is unknown.")
     padded: list[tuple[float, float, ProgramOp, Product]] = []

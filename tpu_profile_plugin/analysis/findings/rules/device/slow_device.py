@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import FEW_DEVICES
-from tpu_profile_plugin.analysis.findings.evidence.device.balance import FEWEST_DEVICES, FEWEST_OPS, Balance, balance_of
+from tpu_profile_plugin.analysis.communication.balance import FEWEST_DEVICES, FEWEST_OPS, Balance
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import balance_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 SLOWER = 1.1

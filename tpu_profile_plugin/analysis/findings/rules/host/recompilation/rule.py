@@ -19,14 +19,9 @@ from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import lasting
-from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles import (
-    Compiles,
-    changes,
-    compiles,
-    may_compile,
-    programs_of,
-)
+from tpu_profile_plugin.analysis.findings.rules.host.recompilation.compiles import Compiles, compiles, may_compile
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.parameters import changes, programs_of
 
 COMPILE_SHARE = 0.05
 """Compilation in a single step, as a share of the time of all steps: less is the usual first call."""

@@ -1,9 +1,4 @@
-"""The matrix units of a device: the sizes that fill them, and the rates at which they could have done an op's work.
-
-Sources: Google Cloud's pages on the TPU versions (systolic arrays of 128 x 128, from v6e on of 256 x 256; 8 sublanes);
-NVIDIA's guide to matrix multiplication performance (tensor cores are filled by multiples of 16 bytes); AMD's CDNA
-whitepapers (matrix cores).
-"""
+"""The matrix products inside an op: their sizes, the type of their operands, and how precisely they are computed."""
 
 from __future__ import annotations
 
@@ -11,17 +6,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
-from tpu_profile_plugin.analysis.blame.op_nature import MATRICES
-from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX
-from tpu_profile_plugin.analysis.environment.environment import Hardware, gfx_name, gpu_capabilities
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp, work_of
-from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import Shape, bits_of, type_name
 
+MATRICES = frozenset(("dot", "convolution", "ragged-dot", "scaled-dot"))
+"""Opcodes of products."""
 HIGH, HIGHEST = 1, 2
 """Precisions of operands, `xla.PrecisionConfig.Precision`."""
 _ALGORITHM = re.compile(rb'"algorithm"\s*:\s*"(ALG_(?!UNSET)\w+)"')
@@ -51,7 +42,7 @@ class Product:
 
 
 def products_of(rows: ProgramRows, row: int) -> list[Product]:
-    """The products inside an op of the nature MATRIX."""
+    """The products inside an op that computes some."""
     matrices = [one for one in rows.inside(row) if rows.opcodes[one] in MATRICES]
     calls = [one for one in rows.inside(row) if rows.opcodes[one] == "custom-call"]
     return [_product(rows, one) for one in matrices or calls]
@@ -104,67 +95,3 @@ def _of_convolution(instruction: Instruction, kernel: list[int], output: list[in
     depth = kernel[dims.kernel_input_feature_dimension] * taps
     rows = math.prod(output) // max(1, columns * groups)
     return (groups, rows, columns, depth) if rows * columns * depth else None
-
-
-_LARGE_TPUS = ("v6", "7x", "v7")
-_SUBLANES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixUnit:
-    """What fills a unit: multiples of `lanes` elements in the contracted dimension and one of the result's, and of
-    `sublanes` in the other; of `lanes` bytes if `in_bytes`.
-    """
-
-    name: str
-    lanes: int
-    sublanes: int
-    in_bytes: bool = False
-
-    def used(self, sizes: tuple[int, int, int, int], bits: int) -> float:
-        """Share of the unit's work that is not padding, in the better of the two ways to lay out a product."""
-        _, rows, columns, depth = sizes
-        lanes = max(1, self.lanes * 8 // max(bits, 8)) if self.in_bytes else self.lanes
-        lower = lanes if self.in_bytes else self.sublanes
-        ways = (_share(columns, lanes) * _share(rows, lower), _share(rows, lanes) * _share(columns, lower))
-        return _share(depth, lanes) * max(ways)
-
-
-def _share(size: int, multiple: int) -> float:
-    return size / (ceil(size / multiple) * multiple)
-
-
-def matrix_unit(host: HostView) -> MatrixUnit | None:
-    """The unit of the host's first device; None for CPUs, GPUs without one, and unknown devices."""
-    if host.summary.environment.hardware is Hardware.TPU:
-        model = host.summary.environment.device_type
-        version = model.lower().removeprefix("tpu").strip()
-        if not version.startswith(("v2", "v3", "v4", "v5", *_LARGE_TPUS)):
-            return None
-        return MatrixUnit(model, 256 if version.startswith(_LARGE_TPUS) else 128, _SUBLANES)
-    plane = next((one for one in host.space.planes if one.name.startswith(GPU_PREFIX)), None)
-    if plane is None:
-        return None
-    gpu = gpu_capabilities(host.space, plane)
-    if gpu.vendor == "Nvidia" and gpu.major >= 7:
-        return MatrixUnit("tensor cores", 16, 16, in_bytes=True)
-    if gpu.vendor == "AMD" and gfx_name(gpu).startswith(("gfx908", "gfx90a", "gfx94", "gfx95")):
-        return MatrixUnit("matrix cores", 16, 16)
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Roof:
-    """Time that an op's work takes at the device's peak rates, in ps."""
-
-    compute_ps: float
-    memory_ps: float
-
-
-def roof(host: HostView, op: ReadOp, flops: float) -> Roof | None:
-    """The roofline of all runs of an op, which does `flops` in one run; None if its cost or a peak is unknown."""
-    peaks, table = host.summary.peaks, work_of(host).table
-    if not peaks.tera_flops or not peaks.hbm or not flops:
-        return None
-    runs = int(table.occurrences[op.index])
-    return Roof(flops * runs / peaks.tera_flops, float(table.bytes[op.index]) / peaks.hbm * 1e3)

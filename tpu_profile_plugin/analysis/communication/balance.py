@@ -7,14 +7,14 @@ in which all devices meet, the one with most work decides how long the others wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.communication.host_collectives import HostCommunication
 from tpu_profile_plugin.analysis.devices.model import Device, Work
-from tpu_profile_plugin.analysis.findings.host_view import HostView, once
-from tpu_profile_plugin.analysis.findings.model import Evidence
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 FEWEST_DEVICES = 3
@@ -26,6 +26,17 @@ _NOTABLE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
+class UnevenOp:
+    """An op that devices run unequally often, its place ("" if unknown), and runs; `busiest`: the device with most."""
+
+    name: str
+    place: str
+    fewest: int
+    most: int
+    busiest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Balance:
     """The work of a host's devices in its steps; times in ps.
 
@@ -33,7 +44,7 @@ class Balance:
       devices: their names; kind: of the first.
       work_ps: of each, every op counted with its median duration over all devices.
       lockstep_ps: sum, over the stretches between collectives, of the work of the device that has most in each.
-      uneven: the op whose number of runs differs most, and that number; nothing if all run each op equally often.
+      uneven: the op whose number of runs differs most; None if all run each op equally often.
       slow: per device, its durations over the median of the devices: the median over ops, weighted by time.
       agree: per device, share of the time in ops that it runs at least half as much slower as `slow` says.
     """
@@ -42,7 +53,7 @@ class Balance:
     kind: str
     work_ps: tuple[float, ...]
     lockstep_ps: float
-    uneven: tuple[Evidence, ...]
+    uneven: UnevenOp | None
     slow: tuple[float, ...]
     agree: tuple[float, ...]
 
@@ -67,17 +78,23 @@ class Balance:
         return (self.lockstep_ps - self.most_ps) / max(self.lockstep_ps, 1.0)
 
 
-@once
-def balance_of(host: HostView) -> Balance | None:
-    """The balance of a host with several devices whose work or waits differ, and of a CPU; None of others."""
-    work, waits = host.communication.work_ps.sum(axis=0), int(host.communication.wait_ps.sum())
-    alone = len(work) == 1 and host.communication.devices[0][1] == "cpu"
+def host_balance(
+    communication: HostCommunication, devices_of: Callable[[], Sequence[Device]], hlo: HloOps
+) -> Balance | None:
+    """The balance of a host with several devices whose work or waits differ, and of a CPU; None of others.
+
+    Args:
+      communication: of the host, which tells whether its devices need be looked at.
+      devices_of: gives them.
+      hlo: its programs.
+    """
+    work, waits = communication.work_ps.sum(axis=0), int(communication.wait_ps.sum())
+    alone = len(work) == 1 and communication.devices[0][1] == "cpu"
     if not work.all() or (len(work) < 2 and not alone):
         return None
     if not alone and waits < _NOTABLE * int(work.sum()) and int(work.max()) < (1 + _NOTABLE) * int(work.min()):
         return None
-    steps = host.communication.steps
-    devices = host.devices
+    steps, devices = communication.steps, devices_of()
     if steps is None or len(devices) != len(work):
         return None
     numbers: dict[tuple[int, str], int] = {}
@@ -109,7 +126,7 @@ def balance_of(host: HostView) -> Balance | None:
         devices[0].kind,
         tuple(met.sum(axis=1).tolist()),
         float(met.max(axis=0).sum()),
-        _most_uneven(host, names, runs, (runs.max(axis=0) - runs.mean(axis=0)) * median, list(numbers)),
+        _most_uneven(hlo, names, runs, (runs.max(axis=0) - runs.mean(axis=0)) * median, list(numbers)),
         slow,
         agree,
     )
@@ -155,18 +172,13 @@ def _slowness(runs: I64, spent: F64) -> tuple[tuple[float, ...], tuple[float, ..
 
 
 def _most_uneven(
-    host: HostView, devices: Sequence[str], runs: I64, cost: F64, ops: Sequence[tuple[int, str]]
-) -> tuple[Evidence, ...]:
+    hlo: HloOps, devices: Sequence[str], runs: I64, cost: F64, ops: Sequence[tuple[int, str]]
+) -> UnevenOp | None:
     """`Balance.uneven`; `cost`: per op, of the runs that a device has more than the others."""
     most = int(cost.argmax())
     if not cost[most]:
-        return ()
-    number, name = ops[most]
-    found = host.hlo.located(number, name)
+        return None
+    (number, name), of_op = ops[most], runs[:, most]
+    found = hlo.located(number, name)
     place = "" if found is None else found[0].place(found[1])
-    busiest = devices[int(runs[:, most].argmax())]
-    return (
-        Evidence("Run most unevenly", f"{name} ({place})" if place else name),
-        Evidence("Its runs on the device with the fewest", int(runs[:, most].min())),
-        Evidence(f"Its runs on the device with the most, {busiest}", int(runs[:, most].max())),
-    )
+    return UnevenOp(name, place, int(of_op.min()), int(of_op.max()), devices[int(of_op.argmax())])
