@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -131,6 +131,7 @@ class SmallOps:
       kinds: those with most time, with their count per step.
       optimizer: the one that more than half of them are of, "" without one.
       place: the program's own function that launches more than half of their time, "" without one.
+      by_part: int64[c + 1], their time by part of the budget.
     """
 
     spans: Times
@@ -138,6 +139,12 @@ class SmallOps:
     kinds: tuple[tuple[str, float], ...]
     optimizer: str
     place: str
+    by_part: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def name(self) -> str:
+        """They are one group."""
+        return "small ops"
 
 
 def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, stacks: Stacks) -> SmallOps | None:

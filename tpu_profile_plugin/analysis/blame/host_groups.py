@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -42,6 +43,7 @@ class HostGroup:
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       inner_ps: the part of it in `inner`.
       rows: int64, those of the `HostBlame`.
+      eager: the ops that it launches one by one take longer.
     """
 
     name: str
@@ -50,14 +52,7 @@ class HostGroup:
     by_part: I64
     rows: I64
     inner_ps: int = 0
-
-    def ops(self, blame: HostBlame) -> list[tuple[str, int]]:
-        """The kinds of ops that it launches, with their times, most first."""
-        times: dict[str, int] = {}
-        for row in self.rows[blame.op[self.rows] >= 0].tolist():
-            kind = base_name(blame.ops[int(blame.op[row])].name)
-            times[kind] = times.get(kind, 0) + int(blame.ps[row])
-        return sorted(times.items(), key=lambda item: -item[1])
+    eager: bool = False
 
     def launched_ps(self, blame: HostBlame) -> int:
         """The time of ops that the calls of its rows launch one by one, directly or not."""
@@ -68,15 +63,36 @@ class HostGroup:
         inside = with_callees(blame.stacks.parent, nodes[nodes >= 0])
         return int(blame.ps[launched][inside[blame.node[launched]]].sum())
 
-    def model_ps(self, blame: HostBlame) -> int:
-        """The part of it that is ops of a model: of its layers, backward pass and optimizer.
 
-        All of its ops if nothing tells which of the recorded ones are a model's.
-        """
-        launched = np.flatnonzero(blame.op >= 0)
-        models = launched[_of_model(blame, launched)]
-        mine = self.rows[blame.op[self.rows] >= 0]
-        return int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionGroup:
+    """A function of the program with the ops that it launches one by one.
+
+    Attributes:
+      name, ps, by_part: as of `HostGroup`, ops included.
+      ops: the kinds with most time; ops_ps: time of all.
+      model_ps: the part of it that is ops of a model: of its layers, backward pass and optimizer; all of it if nothing
+        tells which of the recorded ones are a model's.
+    """
+
+    name: str
+    ps: int
+    by_part: I64
+    ops: tuple[str, ...]
+    ops_ps: int
+    model_ps: int
+
+
+def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
+    mine = group.rows[blame.op[group.rows] >= 0]
+    times = Counter[str]()
+    for op, ps in zip(blame.op[mine].tolist(), blame.ps[mine].tolist(), strict=True):
+        times[base_name(blame.ops[op].name)] += ps
+    launched = np.flatnonzero(blame.op >= 0)
+    models = launched[_of_model(blame, launched)]
+    model_ps = int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
+    kinds = tuple(kind for kind, _ in times.most_common(3))
+    return FunctionGroup(group.name, group.ps, group.by_part, kinds, times.total(), model_ps)
 
 
 def _of_model(blame: HostBlame, rows: I64) -> Bools:
@@ -95,7 +111,7 @@ def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
     return _Functions(blame, rows).groups(most) if rows.any() else []
 
 
-def function_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
+def function_groups(blame: HostBlame, most: int = 3) -> list[FunctionGroup]:
     """The same of all time that functions of the program spend, in waits and in ops that they launch one by one.
 
     None where programs are compiled: then lines of the ops tell more.
@@ -104,7 +120,8 @@ def function_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
     if not launched.any():
         return []
     rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
-    return _Functions(blame, rows).groups(most)
+    groups = _Functions(blame, rows).groups(most)
+    return [_with_ops(blame, group) for group in groups if group.name.startswith("$")]
 
 
 def largest_group(blame: HostBlame, parts: Collection[int]) -> HostGroup | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,21 +51,21 @@ class OpGroup:
     """Time of ops of one kind.
 
     Attributes:
-      kind: what they do: an opcode that decides, or the op of a framework.
+      name: what they do: an opcode that decides, or the op of a framework.
       nature: what that amounts to.
-      place: `file:line`, or a function, that most of it comes from, "" if unknown; place_ps: that part.
+      place: `file:line`, or a function, that most of it comes from, "" if unknown.
       framework: the framework op of the largest; "" if unknown.
-      ops: the distinct ops, most time first.
+      ops: name, program id and time of the three with most time; count: of all.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       kinds: of the ops, most time first.
     """
 
-    kind: str
+    name: str
     nature: Nature
     place: str
-    place_ps: int
     framework: str
-    ops: tuple[tuple[Op, int], ...]
+    ops: tuple[tuple[str, int, int], ...]
+    count: int
     ps: int
     by_part: I64
     kinds: tuple[str, ...]
@@ -101,27 +102,26 @@ def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
 def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str]) -> OpGroup:
     numbers, which = np.unique(blame.op[rows], return_inverse=True)
     of_op = np.asarray(sums_by(which.reshape(-1), blame.ps[rows], len(numbers)), np.int64)
-    order = np.argsort(-of_op, kind="stable").tolist()
-    ops = tuple((blame.ops[int(numbers[i])], int(of_op[i])) for i in order)
-    inner: dict[str, int] = {}
+    ops = [(blame.ops[int(numbers[i])], int(of_op[i])) for i in np.argsort(-of_op, kind="stable").tolist()]
+    inner = Counter[str]()
     for op, op_ps in ops:
-        inner[names.kind(op)[1]] = inner.get(names.kind(op)[1], 0) + op_ps
-    kinds = tuple(sorted(inner, key=lambda name: -inner[name]))
+        inner[names.kind(op)[1]] += op_ps
+    kinds = tuple(name for name, _ in inner.most_common())
     place, place_ps = _place(blame, rows, names)
-    ps = int(blame.ps[rows].sum())
-    framework = names.framework(ops[0][0])
-    return OpGroup(kind[1], kind[0], place, place_ps, framework, ops, ps, blame.by_part(rows), kinds)
+    ps = int(of_op.sum())
+    told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
+    framework, place = names.framework(ops[0][0]), place if 2 * place_ps > ps else ""
+    return OpGroup(kind[1], kind[0], place, framework, told, len(ops), ps, blame.by_part(rows), kinds)
 
 
 def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:
     """Where most time of some rows comes from. The backward pass has no place of its own, but that of the same ops."""
     forward = np.array([_IS_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
     told = rows[forward] if forward.any() else rows
-    places: dict[str, int] = {}
+    places = Counter[str]()
     for op, node, ps in zip(*(column[told].tolist() for column in (blame.op, blame.node, blame.ps)), strict=True):
-        place = names.place(blame.ops[op]) or launched_at(blame.stacks, node)
-        places[place] = places.get(place, 0) + ps
-    place, ps = max(places.items(), key=lambda item: item[1])
+        places[names.place(blame.ops[op]) or launched_at(blame.stacks, node)] += ps
+    place, ps = places.most_common(1)[0]
     return place, ps * int(blame.ps[rows].sum()) // max(int(blame.ps[told].sum()), 1)
 
 

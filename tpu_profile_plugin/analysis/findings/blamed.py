@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.eager_ops import small_ops
-from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
-from tpu_profile_plugin.analysis.blame.host_groups import MOST, HostGroup, function_groups, host_groups, launches_only
+from tpu_profile_plugin.analysis.blame.eager_ops import SmallOps, small_ops
+from tpu_profile_plugin.analysis.blame.host_groups import (
+    MOST,
+    FunctionGroup,
+    HostGroup,
+    function_groups,
+    host_groups,
+    launches_only,
+)
 from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_groups
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import shown_event
-from tpu_profile_plugin.analysis.common.spans import times_of
+from tpu_profile_plugin.analysis.common.spans import no_time, times_of
 from tpu_profile_plugin.analysis.devices import cpu_torch
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
@@ -26,7 +32,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, ORDINARY, SMALL, advice_of_ops
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, most_label, per_step, share_of, shown
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_US, duration
@@ -78,65 +84,13 @@ _RARE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HostPart:
-    """A `HostGroup` of one host; `eager`: the ops that it launches one by one take longer."""
-
-    name: str
-    inner: str
-    inner_ps: int
-    eager: bool
-    ps: int
-    by_part: I64
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpPart:
-    """An `OpGroup` of one host; `ops`: name and program id of its largest ops with their times, `count` of all."""
-
-    kind: str
-    nature: Nature
-    place: str
-    framework: str
-    ops: tuple[tuple[str, int, int], ...]
-    count: int
-    ps: int
-    by_part: I64
-    kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionPart:
-    """A function of the program with the ops that it launches one by one: their kinds, time, and that of a model's."""
-
-    name: str
-    ops: tuple[str, ...]
-    ops_ps: int
-    model_ps: int
-    ps: int
-    by_part: I64
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SmallPart:
-    """`SmallOps` of one host with the function that launches most of them, "" if unknown."""
-
-    kinds: tuple[tuple[str, float], ...]
-    optimizer: str
-    count: float
-    place: str
-    ps: int
-    by_part: I64
-    name: str = "small ops"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Blamed:
-    """The largest parts of one host's steps."""
+    """The largest parts of one host's steps: waits for functions, ops, functions with their ops, and small ops."""
 
-    host: tuple[HostPart, ...] = ()
-    ops: tuple[OpPart, ...] = ()
-    functions: tuple[FunctionPart, ...] = ()
-    small: tuple[SmallPart, ...] = ()
+    waits: tuple[HostGroup, ...] = ()
+    ops: tuple[OpGroup, ...] = ()
+    functions: tuple[FunctionGroup, ...] = ()
+    small: tuple[SmallOps, ...] = ()
 
 
 def blamed(host: HostView) -> Blamed:
@@ -145,10 +99,10 @@ def blamed(host: HostView) -> Blamed:
     if not len(blame.ps):
         return Blamed()
     return Blamed(
-        tuple(_host_part(blame, group, one_by_one=_name(host) == cpu_torch.NAME) for group in host_groups(blame)),
-        tuple(_op_part(group) for group in op_groups(blame, host.hlo)),
-        tuple(_function_part(blame, group) for group in function_groups(blame) if group.name.startswith("$")),
-        _small_parts(host),
+        tuple(_waited(host, group) for group in host_groups(blame)),
+        tuple(op_groups(blame, host.hlo)),
+        tuple(function_groups(blame)),
+        _small_ops(host),
     )
 
 
@@ -157,41 +111,25 @@ def _name(host: HostView) -> str:
     return (host.devices[0] if host.devices else HOST_ALONE).name
 
 
-def _host_part(blame: HostBlame, group: HostGroup, *, one_by_one: bool) -> HostPart:
+def _waited(host: HostView, group: HostGroup) -> HostGroup:
     # Without functions only the op before such time is known: there are ops on both sides of it.
-    eager = group.launched_ps(blame) >= group.ps or (one_by_one and (group.name.startswith(AFTER) or not group.name))
-    return HostPart(group.name, group.inner, group.inner_ps, eager, group.ps, group.by_part)
+    unknown = _name(host) == cpu_torch.NAME and (group.name.startswith(AFTER) or not group.name)
+    return replace(group, rows=np.zeros(0, np.int64), eager=unknown or group.launched_ps(host.blame) >= group.ps)
 
 
-def _small_parts(host: HostView) -> tuple[SmallPart, ...]:
+def _small_ops(host: HostView) -> tuple[SmallOps, ...]:
     """Of devices whose ops run within calls of the host, of which there is one."""
     spent = host.spent
     if spent is None or _name(host) not in RUNS_WITHIN_HOST_CALLS:
         return ()
-    device = host.devices[0]
-    names, stacks = OpNamer(host.hlo), host.blame.stacks
+    device, names = host.devices[0], OpNamer(host.hlo)
     begin, end = spent.devices[0].windows
     used = host.time.takes_part[:, 0]
     kinds = [names.kind(op)[1] for op in device.ops]
-    small = small_ops(device, kinds, times_of(begin[used], end[used]), int(used.sum()), stacks)
+    small = small_ops(device, kinds, times_of(begin[used], end[used]), int(used.sum()), host.blame.stacks)
     if small is None:
         return ()
-    by_part = host.by_part([small.spans], range(len(CATEGORIES)))
-    return (SmallPart(small.kinds, small.optimizer, small.count, small.place, int(by_part.sum()), by_part),)
-
-
-def _function_part(blame: HostBlame, group: HostGroup) -> FunctionPart:
-    ops = group.ops(blame)
-    kinds, ops_ps = tuple(kind for kind, _ in ops[:3]), sum(ps for _, ps in ops)
-    return FunctionPart(group.name, kinds, ops_ps, group.model_ps(blame), group.ps, group.by_part)
-
-
-def _op_part(group: OpGroup) -> OpPart:
-    place = group.place if group.place_ps > MOST * group.ps else ""
-    ops = tuple((op.name, op.program, ps) for op, ps in group.ops[:3])
-    return OpPart(
-        group.kind, group.nature, place, group.framework, ops, len(group.ops), group.ps, group.by_part, group.kinds
-    )
+    return (replace(small, spans=no_time(), by_part=host.by_part([small.spans], range(len(CATEGORIES)))),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,33 +196,27 @@ class Part:
 def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
     """The parts of a run that are worth a finding, those of known cost first, most time first."""
     known = run.present(gathered)
-    found = [
-        part
-        for group, host, by_part in _over_hosts([(one.host, host) for one, host in known], lambda one: one.name)
-        if (part := _of_host(run, host, group, by_part)) is not None
-    ]
-    for ops, host, by_part in _over_hosts([(one.ops, host) for one, host in known], lambda one: one.kind):
-        if (part := _of_ops(run, host, ops, by_part)) is not None:
-            found.append(part)
-    for small, host, by_part in _over_hosts([(one.small, host) for one, host in known], lambda one: one.name):
-        found += [part for part in [_of_small(run, host, small, by_part)] if part is not None]
-    for function, host, by_part in _over_hosts([(one.functions, host) for one, host in known], lambda one: one.name):
-        found = _with_function(found, _of_function(run, host, function, by_part))
+    waits = (_of_host(run, *group) for group in _over_hosts([(host, one.waits) for one, host in known]))
+    ops = (_of_ops(run, *group) for group in _over_hosts([(host, one.ops) for one, host in known]))
+    small = (_of_small(run, *group) for group in _over_hosts([(host, one.small) for one, host in known]))
+    found = [part for part in (*waits, *ops, *small) if part is not None]
+    for group in _over_hosts([(host, one.functions) for one, host in known]):
+        found = _with_function(found, _of_function(run, *group))
     return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
 
 
-G = TypeVar("G", HostPart, OpPart, FunctionPart, SmallPart)
+G = TypeVar("G", HostGroup, OpGroup, FunctionGroup, SmallOps)
 
 
-def _over_hosts(hosts: Sequence[tuple[Sequence[G], str]], name: Callable[[G], str]) -> Iterator[tuple[G, str, I64]]:
-    """The groups of one name over all hosts: that of the host with most time in groups, the host, and their sum."""
+def _over_hosts(hosts: Sequence[tuple[str, Sequence[G]]]) -> Iterator[tuple[str, G, I64]]:
+    """The groups of one name over all hosts: the host with most time in groups, its group, and their sum."""
     seen: set[str] = set()
-    for groups, host in sorted(hosts, key=lambda one: -sum(group.ps for group in one[0])):
+    for host, groups in sorted(hosts, key=lambda one: -sum(int(group.by_part.sum()) for group in one[1])):
         for group in groups:
-            if name(group) not in seen:
-                seen.add(name(group))
-                same = [other.by_part for others, _ in hosts for other in others if name(other) == name(group)]
-                yield group, host, np.sum(same, axis=0)
+            if group.name not in seen:
+                seen.add(group.name)
+                same = [other.by_part for _, others in hosts for other in others if other.name == group.name]
+                yield host, group, np.sum(same, axis=0)
 
 
 def _with_function(found: list[Part], function: Part | None) -> list[Part]:
@@ -294,15 +226,14 @@ def _with_function(found: list[Part], function: Part | None) -> list[Part]:
     return [*(part for part in found if part.place != function.place), function]
 
 
-def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> Part | None:
+def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) -> Part | None:
     """A function whose ops are not those of a model: what a model does is known by its ops."""
     lost = run.located([by_part])
     if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < LEAST_BESIDE:
         return None
     name = shown(group.name)
     evidence = (
-        share_of("Wall time of this function and its ops", lost, run.base),
-        per_step("Wall time of this function and its ops", lost, run.per),
+        *costs(run, "Wall time of this function and its ops", lost),
         Evidence("Function", name, "", TIMELINE, {"host": host, "find": group.name}),
         Evidence("Its ops with most time", ", ".join(group.ops)),
     )
@@ -319,7 +250,7 @@ def _of_function(run: RunView, host: str, group: FunctionPart, by_part: I64) -> 
     return Part(lost, by_part, False, group.name, (name,), finding)
 
 
-def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | None:
+def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     usual = group.eager and lost.share < LEAST_EAGER
     launch = activity(group.inner or group.name) is Activity.LAUNCH
@@ -330,7 +261,7 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | N
     share = f"{lost.share:.1%} of the {run.base}"
     waits = f"Devices wait {share} while the host runs {name}{inside}"
     title = waits if run.has_devices else f"The host runs {name} for {share}{inside}"
-    evidence = [share_of("Waiting meanwhile", lost, run.base), per_step("Waiting meanwhile", lost, run.per)]
+    evidence = [*costs(run, "Waiting meanwhile", lost)]
     what = "Function" if group.name.startswith("$") else "Event"
     evidence.append(Evidence(what, name, "", TIMELINE, {"host": host, "find": group.name}))
     if inner:
@@ -350,7 +281,7 @@ def _of_host(run: RunView, host: str, group: HostPart, by_part: I64) -> Part | N
     return Part(lost, by_part, False, group.name, names, finding, shown=_tells(group), usual=usual)
 
 
-def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part | None:
+def _of_small(run: RunView, host: str, group: SmallOps, by_part: I64) -> Part | None:
     """Ops that take about as long as calling them: a loop in Python, or a model that is too small for the device."""
     lost = run.located([by_part])
     if lost.share < LEAST_SMALL:
@@ -361,8 +292,7 @@ def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part |
     whose = f", most of the optimizer {group.optimizer}" if group.optimizer else ""
     each = f"{lost.ps / group.count / PS_PER_US:.3g} us"
     evidence = (
-        share_of("Small ops and the code between them", lost, run.base),
-        per_step("Small ops and the code between them", lost, run.per),
+        *costs(run, "Small ops and the code between them", lost),
         Evidence("Small ops per step", group.count),
         Evidence("Most time in, per step", kinds),
         *([Evidence("Function", group.place, "", TIMELINE, {"host": host, "find": group.place})] if where else []),
@@ -382,14 +312,14 @@ def _of_small(run: RunView, host: str, group: SmallPart, by_part: I64) -> Part |
     return Part(lost, by_part, False, group.place, names, finding, advised=True)
 
 
-def _tells(group: HostPart) -> bool:
+def _tells(group: HostGroup) -> bool:
     """Whether the name tells what the program does: not that a runtime launches or waits, or what came before."""
     inner = group.inner or group.name
     waits = activity(inner) is Activity.TRANSFER and not group.name.startswith("$")
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
 
 
-def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None:
+def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
     ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf)
@@ -407,8 +337,7 @@ def _of_ops(run: RunView, host: str, group: OpPart, by_part: I64) -> Part | None
     tool = "hlo_stats" if program else ""
     evidence = [
         Evidence(most_label(group.ops[0][2] / max(group.ps, 1)), name, "", tool, row, op),
-        share_of("Wall time of these ops", lost, run.base),
-        per_step("Wall time of these ops", lost, run.per),
+        *costs(run, "Wall time of these ops", lost),
     ]
     if group.framework:
         evidence.append(Evidence("Its framework op", group.framework, "", tool, row, op))
@@ -435,10 +364,10 @@ _MIXED = (Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Natu
 """Groups of ops of several kinds, which are named beside the group."""
 
 
-def _called(group: OpPart) -> str:
+def _called(group: OpGroup) -> str:
     """What the ops are called: a library call by the framework's name."""
     framework = group.framework.rpartition("/")[2].partition(":")[0]
-    return framework if framework and group.kind in ("custom-call", "while", "call", "conditional") else group.kind
+    return framework if framework and group.name in ("custom-call", "while", "call", "conditional") else group.name
 
 
 def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:

@@ -52,7 +52,7 @@ def test_ops_of_one_kind_are_one():
     ops = "\n".join(f"{100 * i} {90} wrapped_sort.{i}" for i in range(3)) + "\n400 100 dot.1"
     text = cpu("0 5 PjitFunction(f)", ops, steps=1)
     found = op_groups(blame(text), HloOps(profile(text)))
-    assert [(group.kind, group.ps / US, len(group.ops)) for group in found] == [
+    assert [(group.name, group.ps / US, group.count) for group in found] == [
         ("wrapped_sort", 270, 3),
         ("dot", 100, 1),
     ]
