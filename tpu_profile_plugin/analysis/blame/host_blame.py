@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, stacks_of
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, MainThread
-from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
+from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, cut, intersect, subtract, times_of, total
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, Work
@@ -39,10 +39,6 @@ OF_OPS = {
 """Parts of the budget in which a device works, and the work that they consist of."""
 
 
-def _none() -> I64:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class HostBlame:
     """Where the steps of one host go; rows of distinct (part, op, node, step), int64[n] each.
@@ -59,14 +55,14 @@ class HostBlame:
       thread_ps: per node of `stacks`, how long it is the innermost call from the first step to the last.
     """
 
-    part: I64 = field(default_factory=_none)
-    op: I64 = field(default_factory=_none)
-    node: I64 = field(default_factory=_none)
-    ps: I64 = field(default_factory=_none)
+    part: I64 = field(default_factory=no_rows)
+    op: I64 = field(default_factory=no_rows)
+    node: I64 = field(default_factory=no_rows)
+    ps: I64 = field(default_factory=no_rows)
     ops: tuple[Op, ...] = ()
     stacks: Stacks = field(default_factory=Stacks)
-    thread_ps: I64 = field(default_factory=_none)
-    step: I64 = field(default_factory=_none)
+    thread_ps: I64 = field(default_factory=no_rows)
+    step: I64 = field(default_factory=no_rows)
 
     def by_part(self, rows: Bools | I64) -> I64:
         """Time of some rows by part, int64[c + 1]; the last is what lies between steps."""

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
 from tpu_profile_plugin.analysis.common.planes import shown_names, spans_at
-from tpu_profile_plugin.analysis.common.rows import row_codes, rows_of, sums_by
+from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, rows_of, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, intersect, no_time, subtract, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Device
 from tpu_profile_plugin.columns import Plane
@@ -38,10 +38,6 @@ class On(IntEnum):
     """The innermost call of the main thread."""
 
 
-def _none() -> I64:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
     """The binding path of one device, in time order; without thinning the pieces of a step add up to it.
@@ -58,16 +54,16 @@ class Path:
       names: distinct texts.
     """
 
-    step: I64 = field(default_factory=_none)
-    begin_ps: I64 = field(default_factory=_none)
-    end_ps: I64 = field(default_factory=_none)
-    part: I64 = field(default_factory=_none)
-    on: I64 = field(default_factory=_none)
-    name: I64 = field(default_factory=_none)
-    event: I64 = field(default_factory=_none)
-    event_begin_ps: I64 = field(default_factory=_none)
-    event_ps: I64 = field(default_factory=_none)
-    count: I64 = field(default_factory=_none)
+    step: I64 = field(default_factory=no_rows)
+    begin_ps: I64 = field(default_factory=no_rows)
+    end_ps: I64 = field(default_factory=no_rows)
+    part: I64 = field(default_factory=no_rows)
+    on: I64 = field(default_factory=no_rows)
+    name: I64 = field(default_factory=no_rows)
+    event: I64 = field(default_factory=no_rows)
+    event_begin_ps: I64 = field(default_factory=no_rows)
+    event_ps: I64 = field(default_factory=no_rows)
+    count: I64 = field(default_factory=no_rows)
     names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -89,11 +85,11 @@ class Calls:
       launching: when the thread launches work.
     """
 
-    begin_ps: I64 = field(default_factory=_none)
-    end_ps: I64 = field(default_factory=_none)
-    name: I64 = field(default_factory=_none)
+    begin_ps: I64 = field(default_factory=no_rows)
+    end_ps: I64 = field(default_factory=no_rows)
+    name: I64 = field(default_factory=no_rows)
     spans: Times = field(default_factory=no_time)
-    innermost: I64 = field(default_factory=_none)
+    innermost: I64 = field(default_factory=no_rows)
     names: tuple[str, ...] = ()
     launching: Times = field(default_factory=no_time)
 
@@ -167,7 +163,7 @@ def _first_of_runs(touching: Bools, *columns: I64) -> I64:
     same = touching
     for column in columns:
         same = same & (column[1:] == column[:-1])
-    return np.flatnonzero(np.append(np.ones(1, np.bool_), ~same)) if len(columns[0]) else _none()
+    return np.flatnonzero(np.append(np.ones(1, np.bool_), ~same)) if len(columns[0]) else no_rows()
 
 
 def _pieces(device: Device, time: DeviceTime, inside: Times, calls: Calls) -> Iterator[tuple[I64, I64, I64, I64, I64]]:
@@ -179,7 +175,7 @@ def _pieces(device: Device, time: DeviceTime, inside: Times, calls: Calls) -> It
             mine = (
                 np.flatnonzero(works & (spans.end_ps > inside[0][:1]) & (spans.begin_ps < inside[1][-1:]))
                 if len(rest[0])
-                else _none()
+                else no_rows()
             )
             if len(mine):
                 since, until, row = farthest(spans.begin_ps[mine], spans.end_ps[mine])

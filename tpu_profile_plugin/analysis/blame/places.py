@@ -9,7 +9,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, NO_OP, HostBlame
 from tpu_profile_plugin.analysis.blame.host_groups import WAITING
 from tpu_profile_plugin.analysis.blame.op_groups import OpNamer
-from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, depths, launched_at
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, closest, launched_at
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
@@ -65,7 +65,10 @@ def host_places(blame: HostBlame, hlo: HloOps, steps: int) -> HostPlaces:
       steps: how many of the first steps `blame` tells apart.
     """
     rows = np.flatnonzero(~np.isin(blame.part, _OPS))
-    calls = np.append(_calls(blame.stacks), NOWHERE)[blame.node[rows]]
+    stacks = blame.stacks
+    # The call that stands for each: the closest function of the program, else the outermost call.
+    shown = closest(stacks.parent, stacks.own | (stacks.parent == NOWHERE))
+    calls = np.append(shown, NOWHERE)[blame.node[rows]]
     code, first = row_codes(blame.part[rows], blame.op[rows], calls)
     ps = blame.ps[rows]
     total = np.asarray(sums_by(code, ps, len(first)), np.int64)
@@ -80,8 +83,8 @@ def host_places(blame: HostBlame, hlo: HloOps, steps: int) -> HostPlaces:
             name = blame.ops[op].name
             place = _of_op(blame, names, hlo, of, op, int(calls[row]))
         elif sum_ps >= least and of % BETWEEN in WAITING and calls[row] >= 0:
-            at = blame.stacks.name[calls[row]]
-            place = Place(of, blame.stacks.names[at], bool(blame.stacks.user[at]))
+            at = stacks.name[calls[row]]
+            place = Place(of, stacks.names[at], bool(stacks.user[at]))
         number[i] = numbers.setdefault(place, len(numbers))
         largest[int(number[i])] = max(largest.get(int(number[i]), (0, "")), (sum_ps, name))
     of_row, step = number[code], blame.step[rows]
@@ -95,20 +98,7 @@ def host_places(blame: HostBlame, hlo: HloOps, steps: int) -> HostPlaces:
 def _of_op(blame: HostBlame, names: OpNamer, hlo: HloOps, of: int, number: int, call: int) -> Place:
     """The place of an op; programs between steps are one place each."""
     op = blame.ops[number]
-    module = hlo.programs.names.get(op.program, "") if op.program else ""
+    module = hlo.programs.names.get(op.program, "")
     if of % BETWEEN in _OPS:
         return Place(of, module=module)
     return Place(of, names.kind(op)[1], False, names.place(op) or launched_at(blame.stacks, call), module)
-
-
-def _calls(stacks: Stacks) -> I64:
-    """Per node, the call that stands for it: the closest function of the program, else the outermost call."""
-    parent = stacks.parent
-    if not len(parent):
-        return np.zeros(0, np.int64)
-    found = np.where(stacks.own | (parent == NOWHERE), np.arange(len(parent)), NOWHERE)
-    depth = depths(parent)
-    for level in range(1, int(depth.max()) + 1):
-        at = np.flatnonzero((depth == level) & (found < 0))
-        found[at] = found[parent[at]]
-    return found

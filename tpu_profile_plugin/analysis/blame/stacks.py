@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin import _native
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
-from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
+from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, cut, subtract
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
@@ -18,10 +18,6 @@ _UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
 """Functions without a name of their own: what is around them says more."""
 NOWHERE = -1
 """The node of time in no call, and of what no call launched."""
-
-
-def _none() -> I64:
-    return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,14 +33,14 @@ class Stacks:
       after: int64[n], the node that stands for time in no call after each span; `NOWHERE` where functions tell more.
     """
 
-    begin_ps: I64 = field(default_factory=_none)
-    end_ps: I64 = field(default_factory=_none)
-    node: I64 = field(default_factory=_none)
-    parent: I64 = field(default_factory=_none)
-    name: I64 = field(default_factory=_none)
+    begin_ps: I64 = field(default_factory=no_rows)
+    end_ps: I64 = field(default_factory=no_rows)
+    node: I64 = field(default_factory=no_rows)
+    parent: I64 = field(default_factory=no_rows)
+    name: I64 = field(default_factory=no_rows)
     names: tuple[str, ...] = ()
     user: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
-    after: I64 = field(default_factory=_none)
+    after: I64 = field(default_factory=no_rows)
 
     @property
     def own(self) -> Bools:
@@ -143,16 +139,22 @@ def with_callers(parent: I64, marked: Bools) -> Bools:
     return inclusive(parent, marked.astype(np.int64)) > 0
 
 
-def with_callees(parent: I64, nodes: I64) -> Bools:
-    """Some nodes and all that they call."""
-    inside = np.zeros(len(parent) + 1, np.bool_)
-    inside[nodes] = True
+def closest(parent: I64, marked: Bools) -> I64:
+    """Per node the innermost marked one of itself and its callers, `NOWHERE` without one."""
+    found = np.where(marked, np.arange(len(parent)), NOWHERE)
     depth = depths(parent)
     for level in range(1, int(depth.max(initial=0)) + 1):
-        at = np.flatnonzero(depth == level)
-        inside[at] |= inside[parent[at]]
-    marked: Bools = inside[:-1]
-    return marked
+        at = np.flatnonzero((depth == level) & ~marked)
+        found[at] = found[parent[at]]
+    return found
+
+
+def with_callees(parent: I64, nodes: I64) -> Bools:
+    """Some nodes and all that they call."""
+    marked = np.zeros(len(parent), np.bool_)
+    marked[nodes] = True
+    inside: Bools = closest(parent, marked) >= 0
+    return inside
 
 
 def callers(parent: I64, node: int) -> list[int]:

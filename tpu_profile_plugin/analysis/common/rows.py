@@ -16,6 +16,11 @@ from tpu_profile_plugin.columns.arrays import I64, Bools
 T = TypeVar("T")
 
 
+def no_rows() -> I64:
+    """A column without rows."""
+    return np.zeros(0, np.int64)
+
+
 def rows_of(table: T, rows: Any) -> T:
     """The rows selected by a slice, mask or indices; fields other than arrays stay."""
     columns: Any = table

@@ -90,6 +90,12 @@ class ProgramRows:
                 widths.append(bits_of(leaf.element_type) // (2 if name.startswith("c") else 1))
         return max(widths)
 
+    def arguments(self) -> list[int]:
+        """The rows of what the program takes."""
+        entry = self.program.entry
+        inside = () if entry is None else self.links.rows_of(entry)
+        return [row for row in inside if self.opcodes[row] == "parameter"]
+
     def parameter(self, fusion: int, row: int) -> int | None:
         """The operand of a fusion that a parameter inside it stands for."""
         operands = self.links.operands(fusion)

@@ -7,8 +7,8 @@ import pytest
 
 from tpu_profile_plugin.analysis.blame.stacks import stacks_of
 from tpu_profile_plugin.analysis.budget.host_time import MainThread, levels
+from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import tree_of
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose, purpose
 
 
 @pytest.mark.parametrize(

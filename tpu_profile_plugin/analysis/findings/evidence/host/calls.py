@@ -10,9 +10,9 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
+from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose, purposes
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, times_of
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose, purposes
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 

@@ -15,8 +15,9 @@ from tpu_profile_plugin.analysis.blame.stacks import NOWHERE
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import DeviceTime
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.budget.purpose import AS_CODE, RUNTIME, Purpose
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
-from tpu_profile_plugin.analysis.common.rows import joined, rows_of
+from tpu_profile_plugin.analysis.common.rows import joined, no_rows, rows_of
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
     contains,
@@ -34,7 +35,6 @@ from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, NO_LAUNCH, Dev
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import WAITS_PER_STEP, synced
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import periodic_work
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import AS_CODE, RUNTIME, Purpose
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, lost_to
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -48,10 +48,6 @@ _MAYBE_FETCH = re.compile(r"\$numpy (?:asarray|array)\Z")
 _ALWAYS = np.array([np.iinfo(np.int64).min]), np.array([np.iinfo(np.int64).max])
 
 
-def _none() -> I64:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Idle:
     """Idle spans of all devices of a host within the time from step to step.
@@ -60,9 +56,9 @@ class Idle:
       begin_ps, end_ps, device: int64[n]; device: its number.
     """
 
-    begin_ps: I64 = field(default_factory=_none)
-    end_ps: I64 = field(default_factory=_none)
-    device: I64 = field(default_factory=_none)
+    begin_ps: I64 = field(default_factory=no_rows)
+    end_ps: I64 = field(default_factory=no_rows)
+    device: I64 = field(default_factory=no_rows)
 
     def __len__(self) -> int:
         return len(self.begin_ps)
@@ -96,9 +92,9 @@ class Idle:
 class Fetches:
     """The outermost calls that wait for a device or its results, int64[n] each; name: index into the thread's names."""
 
-    begin_ps: I64 = field(default_factory=_none)
-    end_ps: I64 = field(default_factory=_none)
-    name: I64 = field(default_factory=_none)
+    begin_ps: I64 = field(default_factory=no_rows)
+    end_ps: I64 = field(default_factory=no_rows)
+    name: I64 = field(default_factory=no_rows)
 
     def __len__(self) -> int:
         return len(self.begin_ps)

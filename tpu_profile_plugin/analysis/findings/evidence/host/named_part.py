@@ -11,9 +11,9 @@ from tpu_profile_plugin.analysis.blame.host_blame import NO_OP
 from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.columns.arrays import I64, Bools
 

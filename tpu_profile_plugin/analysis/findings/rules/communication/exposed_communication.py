@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
 )
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 ON_CPUS, FEW = 0.40, 3
@@ -67,8 +67,7 @@ def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
         "communication while the device computes nothing, without waits for other devices; per step and device",
         "high",
         (
-            share_of("Exposed communication", lost, run.base),
-            per_step("Exposed communication", lost, run.per),
+            *costs(run, "Exposed communication", lost),
             *evidence,
         ),
         ADVICE,

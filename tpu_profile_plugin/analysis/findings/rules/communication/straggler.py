@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import balance_of, explains
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
@@ -77,8 +77,7 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
         "time in collectives until the last device arrives, per step, averaged over devices",
         "high" if more else "medium",
         (
-            share_of("Waits for late devices", lost, run.base),
-            per_step("Waits for late devices", lost, run.per),
+            *costs(run, "Waits for late devices", lost),
             *evidence,
             *most_waited_in(run, "The others wait in"),
         ),

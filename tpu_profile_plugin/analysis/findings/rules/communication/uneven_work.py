@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import mos
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 EXPLAINED = 0.5
@@ -70,8 +70,7 @@ def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Fin
         "time in collectives until the last device arrives, as far as the ops that the devices run explain it",
         "high",
         (
-            share_of("Waits for other devices", lost, run.base),
-            per_step("Waits for other devices", lost, run.per),
+            *costs(run, "Waits for other devices", lost),
             *evidence,
             *most_waited_in(run, "They wait in"),
         ),

@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 OUTPUT_SHARE = 0.05
@@ -44,7 +44,7 @@ def judge(run: RunView, gathered: Sequence[bool | None]) -> Finding | Silence:
         lost.ps,
         "copies of results to the host and waits for them, per step and device",
         "medium",
-        (share_of("Output", lost, run.base), per_step("Output", lost, run.per)),
+        costs(run, "Output", lost),
         ADVICE,
         segments=lost.segments,
     )

@@ -215,14 +215,9 @@ def _argument(host: HostView) -> tuple[Argument | None, int]:
     sums: dict[int, int] = {}
     for op, ps in zip(device.ops, time.tolist(), strict=True):
         sums[op.program] = sums.get(op.program, 0) + ps
-    known = [number for number in sums if host.hlo.programs.program(number) is not None]
-    program = host.hlo.programs.program(max(known, key=lambda one: sums[one])) if known else None
-    if program is None:
-        return None, 0
-    start, entry = [*program.columns["computation_start"].tolist(), len(program)], program.entry
-    rows = range(start[entry], start[entry + 1]) if entry is not None else range(0)
-    parameters = [program.instruction(row) for row in rows if program.opcodes[row] == "parameter"]
-    arrays = [one for one in parameters if not is_tuple(one.shape)]
+    rows = next(filter(None, map(host.hlo.rows, sorted(sums, key=lambda one: -sums[one]))), None)
+    arguments = [] if rows is None else map(rows.instruction, rows.arguments())
+    arrays = [one for one in arguments if not is_tuple(one.shape)]
     if not arrays:
         return None, 0
     most = max(arrays, key=lambda one: byte_size(one.shape))

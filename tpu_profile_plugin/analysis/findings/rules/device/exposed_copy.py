@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
@@ -89,7 +89,7 @@ def judge(run: RunView, parts: Sequence[OpKind | None]) -> Finding | Silence:
         lost.ps,
         "time while a copy is under way and the device computes nothing, per step and device",
         "high",
-        (share_of(label, lost, run.base), per_step(label, lost, run.per), *most.of_op, *most.evidence),
+        (*costs(run, label, lost), *most.of_op, *most.evidence),
         most.advice,
         tuple(host for _, host in known),
         lost.segments,

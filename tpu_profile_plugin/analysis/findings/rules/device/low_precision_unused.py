@@ -123,10 +123,7 @@ def _bits(op: ProgramOp) -> int:
 def _arguments(op: ProgramOp) -> str:
     """Which of the program's floating-point arguments are float64: at most three by name."""
     rows = op.rows
-    if rows.program.entry is None:
-        return ""
-    inside = rows.links.rows_of(rows.program.entry)
-    floats = [row for row in inside if rows.opcodes[row] == "parameter" and rows.float_bits(row)]
+    floats = [row for row in rows.arguments() if rows.float_bits(row)]
     double = [row for row in floats if rows.float_bits(row) == 64]
     if not double:
         return ""

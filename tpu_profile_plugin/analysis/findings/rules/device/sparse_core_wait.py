@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.places import per_step, share_of
+from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.step_table import PART_OF_CATEGORY, TpuPart
 
@@ -61,8 +61,7 @@ def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:
         "device compute times the share of these waits in the ops' time",
         "medium",
         (
-            share_of("Waiting for SparseCores", lost, run.base),
-            per_step("Waiting for SparseCores", lost, run.per),
+            *costs(run, "Waiting for SparseCores", lost),
             Evidence("Waiting for SparseCores, of the step", 100 * of_step, "%"),
         ),
         ADVICE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
+from tpu_profile_plugin.analysis.devices.launched import Launched
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     BETWEEN_PROGRAMS,
     BUSY,
-    Launched,
     is_uncompiled,
-    launched,
+    launched_by,
     starved,
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -52,7 +52,7 @@ def gather(host: HostView) -> tuple[Launched, float, str] | None:
     """
     if not starved(host) or host.steps is None:
         return None
-    launches = launched(host, host.steps)
+    launches = launched_by(host, host.steps)
     if not is_uncompiled(launches):
         return launches, 0.0, ""
     slow = slow_code(host, launches)

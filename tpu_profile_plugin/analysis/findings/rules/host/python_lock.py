@@ -16,12 +16,12 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE
 from tpu_profile_plugin.analysis.budget.host_names import is_frame, is_user_frame
+from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose
 from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE, NO_FRAMES
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, total, union
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
-from tpu_profile_plugin.analysis.findings.evidence.host.purpose import RUNTIME, Purpose
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
