@@ -111,10 +111,6 @@ def host_blame(
         return HostBlame()
     part_of, op, node, step, ps = (np.concatenate(column) for column in zip(*columns, strict=True))
     code, row = row_codes(part_of, op, node, step)
-    since, until = np.array([spent.steps.begin_ps.min()]), np.array([spent.steps.end_ps.max()])
-    innermost, _, inside_ps = stacks.within((since, until))
-    thread_ps = np.zeros(len(stacks.parent) + 1, np.int64)
-    thread_ps[innermost] = inside_ps
     return HostBlame(
         part_of[row],
         op[row],
@@ -122,7 +118,7 @@ def host_blame(
         np.asarray(sums_by(code, ps, len(row)), np.int64),
         tuple(ops),
         stacks,
-        thread_ps[:-1],
+        stacks.innermost_ps(int(spent.steps.begin_ps.min()), int(spent.steps.end_ps.max())),
         step[row],
     )
 

@@ -56,6 +56,16 @@ class Stacks:
         found: I64 = np.where(inside, np.append(self.node, NOWHERE)[row], NOWHERE)
         return found
 
+    def innermost_ps(self, since: int, until: int) -> I64:
+        """Per node how long it is the innermost call between two moments."""
+        total = np.zeros(len(self.parent), np.int64)
+        next_ps = np.append(self.begin_ps[1:], until)[: len(self.end_ps)]
+        for begin, end, node in ((self.begin_ps, self.end_ps, self.node), (self.end_ps, next_ps, self.after)):
+            ps = np.minimum(end, until) - np.maximum(begin, since)
+            rows = np.flatnonzero((ps > 0) & (node >= 0))
+            np.add.at(total, node[rows], ps[rows])
+        return total
+
     def within(self, times: Times, group: I64 | None = None) -> tuple[I64, I64, I64]:
         """The nodes in a set of time, how long each is the innermost, and in which group; `NOWHERE` for the rest of it.
 

@@ -34,76 +34,6 @@ from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
-RARE = 0.05
-"""Largest share of a program in the devices' time in the other steps: its end may reach into the next step. A step's
-own programs have more there, even if the host only waits for the devices in the selected steps."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RarePrograms:
-    """When such programs ran, and the name of the one with most time, without number; "" if it is not a program."""
-
-    times: Times = field(default_factory=no_time)
-    name: str = ""
-
-
-def rare_programs(device: Device, programs: HloPrograms, chosen: Times, others: Times) -> RarePrograms:
-    """What a device runs in the chosen steps and hardly in the others: programs, or ops if it runs no programs."""
-    if not len(device.runs):
-        return RarePrograms()
-    keys: dict[int | str, int] = {}
-    key = np.array([keys.setdefault(op.program or op.name, len(keys)) for op in device.ops], np.int64)[device.runs.op]
-    spent, elsewhere = (_by_key(device, key, len(keys), windows) for windows in (chosen, others))
-    rare = (elsewhere <= RARE * elsewhere.sum()) & (spent > elsewhere)
-    if not rare.any():
-        return RarePrograms()
-    runs = rare[key]
-    most = list(keys)[int(np.where(rare, spent, 0.0).argmax())]
-    module = programs.modules.get(most) if isinstance(most, int) else None
-    name = module.name.partition("(")[0] if module is not None else ""
-    return RarePrograms(times_of(device.runs.begin_ps, device.runs.end_ps, runs), name)
-
-
-def _by_key(device: Device, key: np.ndarray, count: int, windows: Times) -> F64:
-    inside = covered_within(*windows, device.runs.begin_ps, device.runs.end_ps)
-    return np.bincount(key, weights=inside, minlength=count).astype(np.float64)
-
-
-_CALLBACK = re.compile(r"\$(?:\S*/)?__init__\.py:\d+ _xla_gc_callback\Z")
-"""JAX's entry in `gc.callbacks`: Python calls it when a collection begins, and again when it ends."""
-COLLECT = "$gc collect"
-"""A call of gc.collect()."""
-
-
-def collections(main: MainThread) -> Times:
-    """Calls of gc.collect, and collections that Python begins by itself; these only where JAX is told of them.
-
-    They last from the end of a callback to the begin of the next, in pairs, as long as no other function begins between
-    them: while garbage is collected none does.
-    """
-    levels = main.levels
-    if not levels.begin_ps:
-        return no_time()
-    begin, end, name = (np.concatenate(column) for column in (levels.begin_ps, levels.end_ps, levels.name))
-    callback = _named(main, _CALLBACK.match)[name]
-    calls = times_of(begin, end, _named(main, COLLECT.__eq__)[name])
-    row = np.flatnonzero(callback)
-    if not len(row):
-        return calls
-    row = row[np.argsort(begin[row], kind="stable")]
-    others = np.sort(begin[_named(main, re.compile(r"\$").match)[name] & ~callback])
-    begin, end = begin[row], end[row]
-    apart = np.searchsorted(others, begin[1:]) > np.searchsorted(others, end[:-1])
-    first = np.flatnonzero(np.append(True, apart))
-    place = np.arange(len(row)) - np.repeat(first, np.diff(np.append(first, len(row))))
-    opens = np.flatnonzero((place[:-1] % 2 == 0) & ~apart)
-    return join(calls, times_of(end[opens], begin[opens + 1]))
-
-
-def _named(main: MainThread, matches: Callable[[str], object]) -> Bools:
-    return np.array([bool(matches(name)) for name in main.names], np.bool_)
-
-
 NEW = 5.0
 """How often longer something must take than in other steps: twice or three times as long is how runs vary."""
 MOST_ELSEWHERE = 0.5
@@ -134,29 +64,35 @@ _OF_DEVICES = [COMPUTE, DATA_MOVEMENT, MOVE_WAIT, EXPOSED_COMMUNICATION, PEER_TR
 """Parts of the time budget in which devices work."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """Work of some steps.
 
     Attributes:
       purpose: what it is for.
       function, call: the program's own function, and the call in it that tells; "" if unknown.
-      program: the program of the device that runs only there; "" without one.
+      times: when it ran on the main thread; rare: programs that run only there.
       rows: which steps; lost_ps: what they cost, summed over steps, averaged over devices.
+      program: the program of the device that runs only there, if it takes much of that; else "".
       only: it runs in no other steps.
       waits: most of it is a wait for a checkpoint that is written asynchronously.
-      called: the program collects garbage by calling gc.collect().
     """
 
     purpose: Purpose
     function: str
     call: str
-    program: str
-    rows: tuple[int, ...]
-    lost_ps: float
-    only: bool
-    waits: bool
-    called: bool = False
+    times: Times
+    rare: RarePrograms
+    rows: tuple[int, ...] = ()
+    lost_ps: float = 0.0
+    program: str = ""
+    only: bool = False
+    waits: bool = False
+
+    @property
+    def called(self) -> bool:
+        """The program collects garbage by calling gc.collect()."""
+        return self.purpose == Purpose.COLLECTION and self.call != ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,17 +169,6 @@ def _merged(kinds: list[Kind]) -> list[Kind]:
     return sorted(merged.values(), key=lambda one: -one.lost_ps)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cause:
-    """What explains some exceptions: as in `Kind`; when it ran on the main thread, and programs that run only there."""
-
-    purpose: Purpose
-    function: str
-    call: str
-    times: Times
-    rare: RarePrograms
-
-
 class _Exceptions:
     """The exceptions (n of s steps) of one host, and how much more of something runs in them than in the others."""
 
@@ -278,7 +203,7 @@ class _Exceptions:
         explained: Bools = self.more(each) >= EXPLAINED * self.excess_ps
         return explained
 
-    def largest(self, left: Bools) -> _Cause | None:
+    def largest(self, left: Bools) -> Kind | None:
         """What most of the remaining exceptions' excess goes to."""
         host, calls, excess = self.host, self.calls, float(self.excess_ps[left].sum())
         mine, rare = self.steps.rows[left], RarePrograms()
@@ -307,15 +232,15 @@ class _Exceptions:
             return found
         if not explains(rare.times):
             return None
-        return _Cause(_evaluation(launch) or _evaluation_of(rare), "", launch, no_time(), rare)
+        return Kind(_evaluation(launch) or _evaluation_of(rare), "", launch, no_time(), rare)
 
-    def _of_garbage(self, garbage: Times, rare: RarePrograms) -> _Cause:
+    def _of_garbage(self, garbage: Times, rare: RarePrograms) -> Kind:
         node, _, ps = self.calls.stacks.within(garbage)
         called = 2 * total(self.calls.times(self._named(COLLECT.__eq__))) >= total(garbage)
         function, _ = self.calls.most(self.calls.function[node], ps)
-        return _Cause(Purpose.COLLECTION, function, COLLECT if called else "", garbage, rare)
+        return Kind(Purpose.COLLECTION, function, COLLECT if called else "", garbage, rare)
 
-    def _of_calls(self, own: F64, broad: Bools, rare: RarePrograms, launch: str) -> _Cause | None:
+    def _of_calls(self, own: F64, broad: Bools, rare: RarePrograms, launch: str) -> Kind | None:
         """New calls of the main thread; None without any. `own`: the excess of each; `launch`: what launches then."""
         calls = self.calls
         inside = self._with_callees(broad)
@@ -331,7 +256,7 @@ class _Exceptions:
         around = self._with_callees(broad & self._named(function.__eq__))
         nodes = (most.nodes | around) if function and around.any() else inside
         what = most.purpose if most.purpose != Purpose.UNKNOWN else _evaluation_of(rare)
-        return _Cause(what, function, call, calls.times(nodes), rare)
+        return Kind(what, function, call, calls.times(nodes), rare)
 
     def _own(self, steps: Bools) -> I64:
         """int64[m + 1]: how long each call is the innermost one in some of the steps."""
@@ -377,22 +302,18 @@ class _Exceptions:
         extra[~which] = 0.0
         return extra.sum(axis=1) / np.maximum(count[rows], 1), np.rint(extra.sum(axis=0)).astype(np.int64)
 
-    def kind(self, cause: _Cause, which: Bools, lost: F64) -> Kind:
-        """The work of some exceptions, bool[n]."""
+    def kind(self, cause: Kind, which: Bools, lost: F64) -> Kind:
+        """A cause as the work of some exceptions, bool[n]."""
         each, lost_ps = self.each(cause.times), float(lost.sum())
         program = self.each(cause.rare.times)
-        waits = self.of_calls(self._named(_WAITS.search))
-        return Kind(
-            cause.purpose,
-            cause.function,
-            cause.call,
-            cause.rare.name if self.more(program)[which].sum() >= PROGRAM_SHARE * lost_ps else "",
-            tuple(self.steps.rows[which].tolist()),
-            lost_ps,
-            float(((each if each.any() else program)[self.usual] > 0).mean()) <= ONLY_THERE,
-            cause.purpose == Purpose.CHECKPOINT
-            and bool(self.more(waits)[which].sum() >= EXPLAINED * self.more(each)[which].sum()),
-            cause.purpose == Purpose.COLLECTION and cause.call != "",
+        waits = self.more(self.of_calls(self._named(_WAITS.search)))[which].sum()
+        return replace(
+            cause,
+            rows=tuple(self.steps.rows[which].tolist()),
+            lost_ps=lost_ps,
+            program=cause.rare.name if self.more(program)[which].sum() >= PROGRAM_SHARE * lost_ps else "",
+            only=float(((each if each.any() else program)[self.usual] > 0).mean()) <= ONLY_THERE,
+            waits=cause.purpose == Purpose.CHECKPOINT and bool(waits >= EXPLAINED * self.more(each)[which].sum()),
         )
 
 
@@ -403,3 +324,73 @@ def _evaluation(call: str) -> Purpose:
 
 def _evaluation_of(rare: RarePrograms) -> Purpose:
     return _evaluation(f"PjitFunction({rare.name.removeprefix('jit_')})") if rare.name else Purpose.UNKNOWN
+
+
+RARE = 0.05
+"""Largest share of a program in the devices' time in the other steps: its end may reach into the next step. A step's
+own programs have more there, even if the host only waits for the devices in the selected steps."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RarePrograms:
+    """When such programs ran, and the name of the one with most time, without number; "" if it is not a program."""
+
+    times: Times = field(default_factory=no_time)
+    name: str = ""
+
+
+def rare_programs(device: Device, programs: HloPrograms, chosen: Times, others: Times) -> RarePrograms:
+    """What a device runs in the chosen steps and hardly in the others: programs, or ops if it runs no programs."""
+    if not len(device.runs):
+        return RarePrograms()
+    keys: dict[int | str, int] = {}
+    key = np.array([keys.setdefault(op.program or op.name, len(keys)) for op in device.ops], np.int64)[device.runs.op]
+    spent, elsewhere = (_by_key(device, key, len(keys), windows) for windows in (chosen, others))
+    rare = (elsewhere <= RARE * elsewhere.sum()) & (spent > elsewhere)
+    if not rare.any():
+        return RarePrograms()
+    runs = rare[key]
+    most = list(keys)[int(np.where(rare, spent, 0.0).argmax())]
+    module = programs.modules.get(most) if isinstance(most, int) else None
+    name = module.name.partition("(")[0] if module is not None else ""
+    return RarePrograms(times_of(device.runs.begin_ps, device.runs.end_ps, runs), name)
+
+
+def _by_key(device: Device, key: np.ndarray, count: int, windows: Times) -> F64:
+    inside = covered_within(*windows, device.runs.begin_ps, device.runs.end_ps)
+    return np.bincount(key, weights=inside, minlength=count).astype(np.float64)
+
+
+_CALLBACK = re.compile(r"\$(?:\S*/)?__init__\.py:\d+ _xla_gc_callback\Z")
+"""JAX's entry in `gc.callbacks`: Python calls it when a collection begins, and again when it ends."""
+COLLECT = "$gc collect"
+"""A call of gc.collect()."""
+
+
+def collections(main: MainThread) -> Times:
+    """Calls of gc.collect, and collections that Python begins by itself; these only where JAX is told of them.
+
+    They last from the end of a callback to the begin of the next, in pairs, as long as no other function begins between
+    them: while garbage is collected none does.
+    """
+    levels = main.levels
+    if not levels.begin_ps:
+        return no_time()
+    begin, end, name = (np.concatenate(column) for column in (levels.begin_ps, levels.end_ps, levels.name))
+    callback = _named(main, _CALLBACK.match)[name]
+    calls = times_of(begin, end, _named(main, COLLECT.__eq__)[name])
+    row = np.flatnonzero(callback)
+    if not len(row):
+        return calls
+    row = row[np.argsort(begin[row], kind="stable")]
+    others = np.sort(begin[_named(main, re.compile(r"\$").match)[name] & ~callback])
+    begin, end = begin[row], end[row]
+    apart = np.searchsorted(others, begin[1:]) > np.searchsorted(others, end[:-1])
+    first = np.flatnonzero(np.append(True, apart))
+    place = np.arange(len(row)) - np.repeat(first, np.diff(np.append(first, len(row))))
+    opens = np.flatnonzero((place[:-1] % 2 == 0) & ~apart)
+    return join(calls, times_of(end[opens], begin[opens + 1]))
+
+
+def _named(main: MainThread, matches: Callable[[str], object]) -> Bools:
+    return np.array([bool(matches(name)) for name in main.names], np.bool_)

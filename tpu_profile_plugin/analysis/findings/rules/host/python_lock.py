@@ -19,8 +19,8 @@ from tpu_profile_plugin.analysis.budget.host_names import is_frame, is_user_fram
 from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose
 from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE, NO_FRAMES
-from tpu_profile_plugin.analysis.common.rows import row_codes
-from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, times_of, total, union
+from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes
+from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, no_time, times_of, total, union
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
@@ -169,14 +169,15 @@ def _pauses(calls: Calls, steps: Times) -> tuple[Times, I64, I64]:
     """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime, that are
     far longer than usual after the same event; the names of these events, and how long a pause usually is.
     """
-    stacks = calls.stacks
-    # From each edge to the next one, the innermost call; -1 where there is none.
-    begin = np.concatenate([stacks.begin_ps, stacks.end_ps[:-1]])
-    end = np.concatenate([stacks.end_ps, stacks.begin_ps[1:]])
-    node = np.concatenate([stacks.node, np.full(max(len(stacks.node) - 1, 0), NOWHERE)])
-    order = np.lexsort((begin, end))
-    order = order[end[order] > begin[order]]
-    begin, end, node = begin[order], end[order], node[order]
+    stacks, count = calls.stacks, max(2 * len(calls.stacks.node) - 1, 0)
+    # From each edge to the next one, the innermost call; NOWHERE where there is none.
+    edges = np.column_stack([stacks.begin_ps, stacks.end_ps]).reshape(-1)
+    begin, end, node = edges[:-1], edges[1:], np.full(count, NOWHERE)
+    node[::2] = stacks.node
+    if np.count_nonzero(end - begin >= STALL_PS) < FEWEST:
+        return no_time(), no_rows(), no_rows()
+    apart = np.flatnonzero(end > begin)
+    begin, end, node = begin[apart], end[apart], node[apart]
     before = np.append(NOWHERE, node[:-1])
     begins = (node >= 0) & (calls.parent(node) == before)
     # An event that began is told by what runs, one that ended by what ran.
