@@ -47,13 +47,8 @@ def lost_to(budget: RunBudget, *parts: str) -> Lost:
     between = float(budget.between_parts_ps[columns].sum()) if budget.between_step_ps else 0.0
     segments = tuple(part for part in parts if budget.part_ps(part))
     if between and between >= LEAST_SHARE * (inside + between):
-        return _lost(budget, inside + between, (*segments, BETWEEN))
-    return _lost(budget, inside, segments or parts[:1])
-
-
-def within(budget: RunBudget, ps: float, segments: Sequence[str]) -> Lost:
-    """A time that lies in these parts, at most their sum."""
-    return _lost(budget, ps, tuple(segments))
+        return within(budget, inside + between, (*segments, BETWEEN))
+    return within(budget, inside, segments or parts[:1])
 
 
 def located(budget: RunBudget, by_part: I64) -> Lost:
@@ -66,7 +61,7 @@ def located(budget: RunBudget, by_part: I64) -> Lost:
     segments = tuple(
         name for name, part_ps in zip((*CATEGORIES, BETWEEN), mean.tolist(), strict=True) if part_ps >= least
     )
-    return _lost(budget, float(mean.sum()), segments)
+    return within(budget, float(mean.sum()), segments)
 
 
 def average(budget: RunBudget, by_part: I64) -> F64:
@@ -82,11 +77,12 @@ def share_within(budget: RunBudget, by_part: F64, segments: Sequence[str]) -> fl
     return min(ps / max(segments_ps(budget, segments), 1.0), 1.0)
 
 
-def _lost(budget: RunBudget, ps: float, segments: tuple[str, ...]) -> Lost:
+def within(budget: RunBudget, ps: float, segments: Sequence[str]) -> Lost:
+    """A time that lies in these parts, at most their sum."""
     most = segments_ps(budget, segments)
     whole = len(segments) == 1 and ps >= (1 - _SAME) * most
     ps = min(max(ps, 0.0), most)
-    return Lost(ps, ps / budget.base_ps if budget.base_ps else 0.0, segments, whole)
+    return Lost(ps, ps / budget.base_ps if budget.base_ps else 0.0, tuple(segments), whole)
 
 
 def segments_ps(budget: RunBudget, segments: Sequence[str]) -> float:

@@ -40,11 +40,11 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     outside_compilation,
     periodic_work,
     python_lock,
+    recompilation,
     slow_host_code,
     split_graph,
     tf_function_tracing,
 )
-from tpu_profile_plugin.analysis.findings.rules.host.recompilation import rule as recompilation
 from tpu_profile_plugin.analysis.findings.rules.memory import kept_for_backward, memory_near_limit
 from tpu_profile_plugin.analysis.findings.rules.recording import (
     dispatch_only_steps,

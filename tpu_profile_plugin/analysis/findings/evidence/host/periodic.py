@@ -25,8 +25,7 @@ from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose, purpose
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, no_time, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Device, busy
-from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
-from tpu_profile_plugin.analysis.findings.evidence.host.named_part import named_part
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once, until_next
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE

@@ -10,8 +10,8 @@ Send data that does not change once, before the loop; send new data during the s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import event, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.instructions import Instruction
 from tpu_profile_plugin.analysis.hlo.shapes import byte_size, is_tuple, type_name
 from tpu_profile_plugin.columns import XSpace
 from tpu_profile_plugin.columns import stats as read
@@ -78,19 +79,6 @@ NEW_DATA = Advice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An array that a program takes: its name in the program's source, its type and shape, and its size in bytes.
-
-    `others` is the size of all other arguments together.
-    """
-
-    name: str
-    shape: str
-    size: int
-    others: int
-
-
 def of_its_own(host: HostView) -> HostLoss | None:
     """The uploads of a host if they are a finding of their own."""
     sent, least = gather(host), UPLOAD_SHARE * host.time.base_ps * host.time.cells
@@ -125,15 +113,15 @@ def gather(host: HostView) -> HostLoss | None:
     ]
     if size.any():
         evidence.append(Evidence("Sent per step and device", middle / MIB, "MiB"))
-    function, (argument, arguments) = calls_of(host).calling(begins), _argument(host)
+    function, arguments = calls_of(host).calling(begins), _arguments(host)
     what = f", in {shown(function)}" if function else ""
-    if argument is not None:
-        named = f"{argument.shape} {argument.name}".rstrip()
+    if arguments:
+        named, sizes = _named(arguments[0]), [byte_size(one.shape) for one in arguments]
         evidence.append(Evidence("Largest argument of the program", named))
-        evidence.append(Evidence("Size of this argument", argument.size / MIB, "MiB"))
-        evidence.append(Evidence("Arrays that the program takes", arguments))
+        evidence.append(Evidence("Size of this argument", sizes[0] / MIB, "MiB"))
+        evidence.append(Evidence("Arrays that the program takes", len(arguments)))
         # The others are too small for the upload to be theirs.
-        if not what and argument.others <= SLOWEST_UPLOAD * length_ps / PS_PER_S:
+        if not what and sum(sizes[1:]) <= SLOWEST_UPLOAD * length_ps / PS_PER_S:
             what = f": {named}"
     names = (("Function", function), ("Event", longest))
     evidence += [event(label, host.name, window, one) for label, one in names if one]
@@ -207,25 +195,22 @@ def _counts(begin: I64, steps: StepWindows) -> I64:
     return (until - since).astype(np.int64)
 
 
-def _argument(host: HostView) -> tuple[Argument | None, int]:
-    """The largest argument of the program with most time on the first device, and how many there are."""
+def _arguments(host: HostView) -> list[Instruction]:
+    """The arrays that the program with most time on the first device takes, the largest first."""
     device = host.devices[0]
-    time = np.zeros(len(device.ops), np.int64)
-    np.add.at(time, device.runs.op, device.runs.end_ps - device.runs.begin_ps)
-    sums: dict[int, int] = {}
+    time = sums_by(device.runs.op, device.runs.end_ps - device.runs.begin_ps, len(device.ops))
+    sums = Counter[int]()
     for op, ps in zip(device.ops, time.tolist(), strict=True):
-        sums[op.program] = sums.get(op.program, 0) + ps
-    rows = next(filter(None, map(host.hlo.rows, sorted(sums, key=lambda one: -sums[one]))), None)
-    arguments = [] if rows is None else map(rows.instruction, rows.arguments())
-    arrays = [one for one in arguments if not is_tuple(one.shape)]
-    if not arrays:
-        return None, 0
-    most = max(arrays, key=lambda one: byte_size(one.shape))
-    dimensions = ",".join(map(str, most.shape.dimensions))
-    size = byte_size(most.shape)
-    others = sum(byte_size(one.shape) for one in arrays) - size
-    shape = f"{type_name(most.shape.element_type)}[{dimensions}]"
-    return Argument(most.metadata.op_name, shape, size, others), len(arrays)
+        sums[op.program] += ps
+    rows = next(filter(None, (host.hlo.rows(number) for number, _ in sums.most_common())), None)
+    arguments = [] if rows is None else [rows.instruction(row) for row in rows.arguments()]
+    return sorted((one for one in arguments if not is_tuple(one.shape)), key=lambda one: -byte_size(one.shape))
+
+
+def _named(argument: Instruction) -> str:
+    """Type, shape and name of an argument in the program's source."""
+    sizes = ",".join(map(str, argument.shape.dimensions))
+    return f"{type_name(argument.shape.element_type)}[{sizes}] {argument.metadata.op_name}".rstrip()
 
 
 def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:

@@ -21,10 +21,9 @@ from tpu_profile_plugin.analysis.budget.purpose import AS_CODE, Purpose
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import intersect, total, union
 from tpu_profile_plugin.analysis.devices.launched import Launched, longest_gap_ps
-from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, NamedPart, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
-from tpu_profile_plugin.analysis.findings.evidence.host.named_part import NamedPart, named_part
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE

@@ -1,1 +1,0 @@
-"""Compilation within steps."""
