@@ -116,12 +116,12 @@ def gather(host: HostView) -> HostLoss | None:
     function, arguments = calls_of(host).calling(begins), _arguments(host)
     what = f", in {shown(function)}" if function else ""
     if arguments:
-        named, sizes = _named(arguments[0]), [byte_size(one.shape) for one in arguments]
+        named, of_each = _named(arguments[0]), [byte_size(one.shape) for one in arguments]
         evidence.append(Evidence("Largest argument of the program", named))
-        evidence.append(Evidence("Size of this argument", sizes[0] / MIB, "MiB"))
+        evidence.append(Evidence("Size of this argument", of_each[0] / MIB, "MiB"))
         evidence.append(Evidence("Arrays that the program takes", len(arguments)))
         # The others are too small for the upload to be theirs.
-        if not what and sum(sizes[1:]) <= SLOWEST_UPLOAD * length_ps / PS_PER_S:
+        if not what and sum(of_each[1:]) <= SLOWEST_UPLOAD * length_ps / PS_PER_S:
             what = f": {named}"
     names = (("Function", function), ("Event", longest))
     evidence += [event(label, host.name, window, one) for label, one in names if one]
