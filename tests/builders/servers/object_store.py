@@ -74,6 +74,10 @@ class ObjectStore:
         """Ends `freeze`."""
         self.process.send_signal(signal.SIGCONT)
 
+    def deny(self, denied: bool = True) -> None:
+        """Makes an S3 store answer 403 to all requests, or no longer."""
+        self._ask("GET", "/_deny" if denied else "/_allow")
+
     def end(self) -> None:
         """Stops the store: connections are refused."""
         self.process.kill()
@@ -124,7 +128,13 @@ def running_store(kind: str, home: Path, delay_s: float = 0.0, speed: float = 0.
 
 
 class Count:
-    """Counts requests by kind, and handles `/_counts` and `/_reset`."""
+    """Counts requests by kind, and handles `/_counts`, `/_reset`, `/_deny` and `/_allow`.
+
+    Attributes:
+      denies: whether other requests are to be refused.
+    """
+
+    denies = False
 
     def __init__(self, kind_of: Callable[[str, str], str]) -> None:
         self._kind_of = kind_of
@@ -145,6 +155,9 @@ class Count:
         with self._lock:
             if target.startswith("/_reset"):
                 self._counts.clear()
+                return b"{}"
+            if target.startswith(("/_deny", "/_allow")):
+                self.denies = target.startswith("/_deny")
                 return b"{}"
             return json.dumps(self._counts).encode() if target.startswith("/_counts") else None
 
@@ -182,6 +195,9 @@ def _serve_s3(told: Path, delay_s: float, speed: float) -> None:
             start_response("200 OK", [("Content-Type", "application/json")])
             return [own]
         kind = count.asked(environ["REQUEST_METHOD"], target)
+        if count.denies:
+            start_response("403 Forbidden", [("Content-Type", "application/xml")])
+            return [b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"]
         parts = list(app(environ, start_response))
         size = sum(map(len, parts))
         count.sent(kind, size)
