@@ -11,6 +11,7 @@ export default defineConfig({
     target: "es2022",
     cssMinify: true,
     cssCodeSplit: false,
+    license: { fileName: "licenses.md" },
     chunkSizeWarningLimit: 4000,
     rolldownOptions: {
       input: fileURLToPath(new URL("src/app/report/main.tsx", import.meta.url)),

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,8 @@ TEXTS = ("agents.md", "glossary.md")
 COPIES = ROOT / "tpu_profile_plugin" / "agents" / "docs"
 # Written after a successful build: the digest of the bundle's sources.
 STAMP = "sources.sha256"
+# In frontend/, written then too: the packages in the bundle, as CycloneDX. pyproject.toml puts it into the wheel.
+PACKAGES = "bundle.cdx.json"
 NODE_MINIMUM = (20, 19)
 # The same as in native/Cargo.toml.
 RUST_MINIMUM = (1, 85)
@@ -58,7 +63,8 @@ def frontend_is_stale(frontend: Path = FRONTEND, static: Path = STATIC) -> bool:
     if not (frontend / "package.json").is_file():
         return False
     stamp = static / STAMP
-    if not all(path.is_file() for path in (stamp, static / "index.html", static / "report" / "report.js")):
+    made = (stamp, frontend / PACKAGES, static / "index.html", static / "report" / "report.js")
+    if not all(path.is_file() for path in made):
         return True
     return stamp.read_text() != frontend_digest(frontend)
 
@@ -111,8 +117,54 @@ def build_frontend() -> bool:
     run_npm(npm, ["run", "build"], env)
     if not (STATIC / "index.html").is_file():
         raise BuildError(f"npm run build created no {STATIC.relative_to(ROOT)}/index.html: see frontend/vite.config.ts")
+    (FRONTEND / PACKAGES).write_text(bill_of_materials("the pages of tpu-profile-plugin", bundled_packages()))
     (STATIC / STAMP).write_text(frontend_digest())
     return True
+
+
+def bundled_packages(static: Path = STATIC, lock: Path = FRONTEND / "package-lock.json") -> list[dict[str, Any]]:
+    """The npm packages in the bundles, which their build names with the licenses, as components of CycloneDX."""
+    texts = [path.read_text() for path in sorted(static.rglob("licenses.md"))]
+    inside = {found for text in texts for found in re.findall(r"(?m)^## (\S+) - (\S+) \(", text)}
+    packages = json.loads(lock.read_text())["packages"].items()
+    locked = {(path.rpartition("node_modules/")[2], facts.get("version")): facts for path, facts in packages}
+    return [
+        component("npm", name, version, locked[name, version]["license"], locked[name, version]["integrity"])
+        for name, version in sorted(inside)
+    ]
+
+
+def component(kind: str, name: str, version: str, license_expression: str, integrity: str) -> dict[str, Any]:
+    """A package as a component of CycloneDX; `integrity` is its checksum, such as `sha512-` and base64."""
+    algorithm, _, digest = integrity.partition("-")
+    group, _, short = name.rpartition("/")
+    url = f"pkg:{kind}/{name.replace('@', '%40')}@{version}"
+    return {
+        "type": "library",
+        "bom-ref": url,
+        **({"group": group} if group else {}),
+        "name": short,
+        "version": version,
+        "hashes": [{"alg": algorithm.replace("sha", "SHA-"), "content": base64.b64decode(digest).hex()}],
+        "licenses": [{"expression": license_expression}],
+        "purl": url,
+    }
+
+
+def bill_of_materials(of: str, components: Iterable[Mapping[str, Any]]) -> str:
+    """What something contains, as JSON of CycloneDX: the same text for the same contents."""
+    components = list(components)
+    serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([of, components]))
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{serial}",
+        "version": 1,
+        "metadata": {"component": {"type": "library", "name": of}},
+        "components": components,
+    }
+    return json.dumps(document, indent=1) + "\n"
 
 
 def run_npm(npm: list[str], arguments: list[str], env: dict[str, str]) -> None:

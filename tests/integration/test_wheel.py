@@ -166,12 +166,26 @@ def test_the_wheel_is_complete(wheel: Path, release: ModuleType) -> None:
     assert release.faults_of_wheel(wheel, release.version_of_sources()) == []
 
 
+def test_the_wheel_lists_its_crates_and_npm_packages_once(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".cdx.json")]
+        listed = {Path(name).name: json.loads(archive.read(name))["components"] for name in names}
+        text = "".join(archive.read(name).decode() for name in names)
+    assert [re.sub(r".*\.dist-info/", "", name) for name in sorted(names)] == [
+        "sboms/bundle.cdx.json",
+        "sboms/crates.cdx.json",
+    ]
+    assert {"echarts", "preact"} < {one["name"] for one in listed["bundle.cdx.json"]}
+    assert {"pyo3", "regex"} < {one["name"] for one in listed["crates.cdx.json"]}
+    assert str(ROOT) not in text
+
+
 def test_what_is_missing_in_a_wheel_is_found(wheel: Path, tmp_path: Path, release: ModuleType) -> None:
     version = release.version_of_sources()
     poor = tmp_path / wheel.name
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(poor, "w", zipfile.ZIP_DEFLATED) as part:
         for name in whole.namelist():
-            if not re.search(r"licenses\.md$|/static/static/|\.so$", name):
+            if not re.search(r"licenses\.md$|/static/static/|\.so$|/sboms/crates", name):
                 part.writestr(name, whole.read(name))
         part.writestr("tests/test_x.py", "")
         part.writestr("tpu_profile_plugin/large", os.urandom(release.MOST_BYTES))
@@ -180,6 +194,7 @@ def test_what_is_missing_in_a_wheel_is_found(wheel: Path, tmp_path: Path, releas
     assert faults[1:] == [
         "it lacks tpu_profile_plugin/static/licenses.md",
         f"it lacks tpu_profile_plugin-{version}.dist-info/licenses/native/licenses.md",
+        f"it lacks tpu_profile_plugin-{version}.dist-info/sboms/crates.cdx.json",
         "its native modules are []",
         "it has no bundle",
         "tests/test_x.py does not belong into it",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_backend.py"
 
@@ -36,6 +40,7 @@ def build(backend: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "static" / "index.html").write_text("")
     (tmp_path / "static" / "report").mkdir(exist_ok=True)
     (tmp_path / "static" / "report" / "report.js").write_text("")
+    (tmp_path / "frontend" / backend.PACKAGES).write_text("{}")
     (tmp_path / "static" / backend.STAMP).write_text(backend.frontend_digest(tmp_path / "frontend"))
 
 
@@ -116,3 +121,65 @@ def test_an_sdist_keeps_its_texts_for_agents(backend: ModuleType, tmp_path: Path
     with backend.copied_texts(tmp_path / "docs", copies):
         pass
     assert (copies / "agents.md").read_text() == "# Guide"
+
+
+LOCKED = {
+    "": {"name": "pages"},
+    "node_modules/a": {"version": "1.0.0", "integrity": "sha512-q80=", "license": "MIT"},
+    "node_modules/@group/b": {"version": "2.0.0", "integrity": "sha1-AQI=", "license": "MIT OR ISC"},
+    "node_modules/a/node_modules/t": {"version": "2.3.0", "integrity": "sha512-Aw==", "license": "0BSD"},
+    "node_modules/t": {"version": "2.9.1", "integrity": "sha512-BA==", "license": "0BSD", "dev": True},
+}
+
+
+def packages(backend: ModuleType, tmp_path: Path, *texts: str) -> list[dict[str, Any]]:
+    lock = tmp_path / "package-lock.json"
+    lock.write_text(json.dumps({"packages": LOCKED}))
+    (tmp_path / "static" / "report").mkdir()
+    for name, text in zip(("", "report/"), texts, strict=True):
+        (tmp_path / "static" / f"{name}licenses.md").write_text(text)
+    found: list[dict[str, Any]] = backend.bundled_packages(tmp_path / "static", lock)
+    return found
+
+
+def test_packages_of_all_bundles_are_listed_once_and_in_the_version_that_is_bundled(
+    backend: ModuleType, tmp_path: Path
+) -> None:
+    texts = (
+        "# Licenses\n\n## a - 1.0.0 (MIT)\n\n## a: NOTICE\n\n## t - 2.3.0 (0BSD)\n",
+        "## @group/b - 2.0.0 (MIT OR ISC)\n",
+    )
+    found = packages(backend, tmp_path, texts[0], texts[0] + texts[1])
+    assert [one["purl"] for one in found] == ["pkg:npm/%40group/b@2.0.0", "pkg:npm/a@1.0.0", "pkg:npm/t@2.3.0"]
+    assert found[0] == {
+        "type": "library",
+        "bom-ref": "pkg:npm/%40group/b@2.0.0",
+        "group": "@group",
+        "name": "b",
+        "version": "2.0.0",
+        "hashes": [{"alg": "SHA-1", "content": "0102"}],
+        "licenses": [{"expression": "MIT OR ISC"}],
+        "purl": "pkg:npm/%40group/b@2.0.0",
+    }
+
+
+def test_a_bundled_package_that_is_not_locked_stops_the_build(backend: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match=r"'a', '1\.0\.1'"):
+        packages(backend, tmp_path, "## a - 1.0.1 (MIT)\n", "")
+
+
+def test_bills_of_materials_are_cyclonedx_and_the_same_for_the_same_contents(backend: ModuleType) -> None:
+    made = backend.component("npm", "@group/b", "2.0.0", "MIT OR ISC", "sha256-" + "A" * 43 + "=")
+    text = backend.bill_of_materials("pages", [made])
+    assert backend.bill_of_materials("pages", [made]) == text != backend.bill_of_materials("pages", [])
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    wrong = backend.bill_of_materials("pages", [{**made, "licenses": "MIT"}])
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(wrong) is not None
+
+
+def test_what_is_published_is_cyclonedx(backend: ModuleType) -> None:
+    files = [backend.ROOT / "native" / "crates.cdx.json", backend.FRONTEND / backend.PACKAGES]
+    for file in files:
+        assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(file.read_text()) is None, file
+    assert json.loads(files[1].read_text())["components"] == backend.bundled_packages()
+    assert "echarts" in {one["name"] for one in backend.bundled_packages()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -100,6 +101,31 @@ def test_equal_licenses_are_written_once_and_missing_ones_have_holders(tmp_path:
         "## The Rust standard library (MIT OR Apache-2.0)",
         "Copyright (c) The Rust Project Contributors",
     ]
+
+
+def test_crates_are_listed_with_the_checksums_of_the_lock_file() -> None:
+    lock = "".join(
+        f'[[package]]\nname = "a"\nversion = "{version}"\nsource = "registry"\nchecksum = "{digest}"\n{more}\n'
+        for version, digest, more in (("1.0.0", "0aff", ""), ("2.0.0", "01", 'dependencies = [\n "b",\n]\n'))
+    )
+    package = {"name": "a", "version": "1.0.0", "license": "MIT/Apache-2.0"}
+    crate, standard = json.loads(script("licenses").materials([package], lock))["components"]
+    assert crate == {
+        "type": "library",
+        "bom-ref": "pkg:cargo/a@1.0.0",
+        "name": "a",
+        "version": "1.0.0",
+        "hashes": [{"alg": "SHA-256", "content": "0aff"}],
+        "licenses": [{"expression": "MIT OR Apache-2.0"}],
+        "purl": "pkg:cargo/a@1.0.0",
+    }
+    assert standard["name"] == "The Rust standard library"
+
+
+def test_the_same_crates_are_licensed_and_listed() -> None:
+    listed = json.loads((ROOT / "native" / "crates.cdx.json").read_text())["components"][:-1]
+    licensed = re.findall(r"([\w-]+) (\d[\w.+-]*) \(", (ROOT / "native" / "licenses.md").read_text())
+    assert sorted((one["name"], one["version"]) for one in listed) == sorted(licensed)
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust here: see https://rustup.rs")
