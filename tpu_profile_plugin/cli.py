@@ -33,7 +33,7 @@ from tpu_profile_plugin.commands.parser import (
 )
 from tpu_profile_plugin.errors import BadRequest, ProfileError
 from tpu_profile_plugin.system.process import exit_on_sigterm
-from tpu_profile_plugin.system.terminal import Shown
+from tpu_profile_plugin.system.terminal import Shown, one_line
 from tpu_profile_plugin.version import __version__
 from tpu_profile_plugin.workers import EXECUTOR_HELP
 
@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace) -> int:
     except ProfileError as error:
         if asks_verb_for_json(options):
             print_error(error)
-        print(f"tpu-profile: {error.message}", file=sys.stderr)
+        print(one_line(f"tpu-profile: {error.message}"), file=sys.stderr)
         return 2 if isinstance(error, BadRequest) else 1
     except BrokenPipeError:
         sys.stderr.close()  # the reader of the pipe has closed it

@@ -32,7 +32,6 @@ MADE = {
     "logdir.run_files": "the number of a rank",
     "system.process": "one of two words",
     "cache.codec": "names of rooms of this package",
-    "report.redact": "names of at most 200 letters, as they are",
     "analysis.memory.allocations": "one of two patterns without much in them",
     "analysis.common.op_names": "phrases of this package",
     "analysis.findings.rules.host.debug_callbacks": "its own constant, which is tried below",

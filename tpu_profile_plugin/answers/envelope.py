@@ -23,6 +23,7 @@ from tpu_profile_plugin.answers.verb import Asked, Verb
 from tpu_profile_plugin.cache.files import build_identity
 from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable, ProfileError
 from tpu_profile_plugin.opening import OpenLogdir
+from tpu_profile_plugin.system.terminal import visible
 from tpu_profile_plugin.tables.table import Table
 
 ADDRESS = "http://localhost:6006"
@@ -122,13 +123,8 @@ def error_of(error: ProfileError) -> dict[str, Any]:
 
 
 def compact(value: Any) -> str:
-    """The envelope as JSON without needless blanks, always encodable as UTF-8."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # bytes of a command line that are no text
-        return json.dumps(value, separators=(",", ":"))
-    return text
+    """The envelope as JSON without needless blanks, always encodable as UTF-8; what steers a terminal is escaped."""
+    return visible(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
 
 
 def _digest(verb: Verb, arguments: Mapping[str, Any], asked: Asked) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tpu_profile_plugin.errors import Problem
-from tpu_profile_plugin.system.terminal import visible
+from tpu_profile_plugin.system.terminal import one_line, visible
 
 _BACKTICKS = re.compile("`+")
 _WIDTH = 100
@@ -19,7 +19,7 @@ _WHOLE = ("id", "source")
 
 def as_text(envelope: Mapping[str, Any]) -> str:
     """Facts, rows as a table, the base of percentages, the page, and what to ask next."""
-    return "\n".join(_lines(envelope)) + "\n"
+    return "\n".join(map(one_line, _lines(envelope))) + "\n"
 
 
 def _lines(envelope: Mapping[str, Any]) -> Iterator[str]:
@@ -96,6 +96,7 @@ def aligned(columns: Iterable[tuple[Sequence[str], bool]]) -> Iterator[str]:
     """The lines of a table: of each column the cells, the head first, and whether they are aligned to the right."""
     padded = []
     for cells, right in columns:
+        cells = list(map(one_line, cells))
         width = max(map(len, cells))
         padded.append([cell.rjust(width) if right else cell.ljust(width) for cell in cells])
     for line in zip(*padded, strict=True):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.system.terminal import one_line
 
 _FLAGS = ("host", "cursor", "max_bytes")
 
@@ -125,4 +126,15 @@ def command_line(logdir: str, name: str, arguments: Mapping[str, Any]) -> str:
             continue
         flag = "--base-run" if (name, id_) == ("compare", "base") else "--" + id_.replace("_", "-")
         words += [flag] if value is True else [f"{flag}={value}"]
-    return "tpu-profile " + " ".join(shlex.quote(str(word)) for word in words)
+    return "tpu-profile " + " ".join(_quoted(str(word)) for word in words)
+
+
+def _quoted(word: str) -> str:
+    """A word of a command line; what is not shown as it is stands there as escapes that shells read back."""
+    return shlex.quote(word) if one_line(word) == word else f"$'{''.join(map(_escaped, word))}'"
+
+
+def _escaped(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":  # a byte of a path that is no text
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return f"\\{char}" if char in "\\'" else one_line(char)

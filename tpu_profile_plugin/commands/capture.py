@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.system.terminal import raw, visible
+from tpu_profile_plugin.system.terminal import one_line, raw, visible
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.capture.job import Job
@@ -109,7 +109,7 @@ def _switch(options: argparse.Namespace) -> int:
         for result in results:
             error = result["error"]
             words = done if error is None else f"{error['message']} {error['todo']}".rstrip()
-            print(f"{result['address']}: {words}")
+            print(one_line(f"{result['address']}: {words}"))
     count = sum(result["ok"] for result in results)
     return 0 if count == len(results) else 3 if count else 1
 
@@ -196,4 +196,4 @@ def _report(result: dict[str, Any]) -> str:
     lines += result["warnings"]
     if result["run"]:
         lines.append(f"Run: {result['run']}")
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))

@@ -12,6 +12,7 @@ from tpu_profile_plugin.answers.text import aligned, in_markdown
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.system.terminal import one_line
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             instead = _instead(related or related_runs(base_logdir, other), base.name) if comparison.caution else ""
             markdown = options.format == "markdown"
-            print("\n".join(lines(comparison, base.name, other.name, instead, markdown=markdown)))
+            print("\n".join(map(one_line, lines(comparison, base.name, other.name, instead, markdown=markdown))))
             tell(base, other)
     if allowed is None:
         return 0

@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.other_plugins import OURS, conflict_message, conflicting_plugins
+from tpu_profile_plugin.system.terminal import one_line
 from tpu_profile_plugin.version import __version__
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     opened = tpu_profile_plugin.open(options.logdir)
     for bad, line in _logdir(opened):
         wrong = wrong or bad
-        print(line)
+        print(one_line(line))
     return int(wrong)
 
 
@@ -70,7 +71,8 @@ def _logdir(logdir: OpenLogdir) -> Iterator[tuple[bool, str]]:
             "        Capture a profile (tpu-profile capture localhost:9012 --logdir ...), or copy a session there.",
         )
     for run in runs:
-        yield False, f"\n{run.name}"
+        yield False, ""
+        yield False, run.name
         readable = [facts for facts in run.examine_hosts(host_facts) if isinstance(facts, RunFacts)]
         for file in run.files.hosts:
             yield False, f"  {file.name}: {file.size:,} bytes"

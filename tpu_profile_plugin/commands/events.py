@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.losses import tell
-from tpu_profile_plugin.commands.parser import define_run
+from tpu_profile_plugin.commands.parser import define_run, define_spreadsheet, for_spreadsheet
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.system.terminal import write_data
 from tpu_profile_plugin.units import PS_PER_US
@@ -38,6 +38,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "csv", "json"), default="text", help="output format (default: text, times in us)"
     )
+    define_spreadsheet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     from tpu_profile_plugin.tables.table import csv_text
     from tpu_profile_plugin.tools.registry import find
 
+    spreadsheet = for_spreadsheet(options)
     if options.by and (options.order or options.stats):
         raise BadRequest("--order and --stats apply to single events, not to the sums of --by.")
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
@@ -58,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         print(datatable_json(table).decode())
     else:
         (write_data if options.format == "csv" else sys.stdout.write)(
-            csv_text(table) if options.format == "csv" else _text(table)
+            csv_text(table, spreadsheet=spreadsheet) if options.format == "csv" else _text(table)
         )
         _report_rest(table, int(options.offset or 0))
     return 0

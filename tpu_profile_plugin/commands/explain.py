@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tpu_profile_plugin.answers.text import in_code, in_markdown
 from tpu_profile_plugin.commands.losses import told, warn
 from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.system.terminal import one_line
 from tpu_profile_plugin.units import duration
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             part = examined.on(options.host)
             findings, losses = part.findings(), told(part)
     except ProfileError as error:
-        print(f"tpu-profile: {error.message}", file=sys.stderr)
+        print(one_line(f"tpu-profile: {error.message}"), file=sys.stderr)
         return 2
     about = (examined.name, len(examined.hosts), findings)
     if options.format == "markdown":
@@ -101,7 +102,7 @@ def as_text(run: str, hosts: int, findings: Findings, silent: bool) -> str:
         lines += ["", "No finding."]
     for heading, rules in _silent(findings, silent):
         lines += ["", f"{heading}:", *(f"   - {rule.looks_for}: {silence.reason}" for rule, silence in rules)]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def as_markdown(run: str, hosts: int, findings: Findings, silent: bool, losses: Sequence[str] = ()) -> str:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tpu_profile_plugin.system.terminal import one_line
+
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Run
 
@@ -30,4 +32,4 @@ def tell(*runs: Run) -> None:
 def warn(losses: Iterable[str], about: str = "") -> None:
     """Prints sentences, a line each."""
     for text in losses:
-        print(f"tpu-profile: {about}{_HOST.sub('host ', text)}", file=sys.stderr)
+        print(one_line(f"tpu-profile: {about}{_HOST.sub('host ', text)}"), file=sys.stderr)

@@ -78,6 +78,21 @@ def define_run(parser: argparse.ArgumentParser, host: str | None = "one host (de
         parser.add_argument("--host", help=host)
 
 
+def define_spreadsheet(parser: argparse.ArgumentParser) -> None:
+    """Adds the option for CSV that a spreadsheet will open."""
+    parser.add_argument(
+        "--spreadsheet", action="store_true",
+        help="CSV with an apostrophe before texts that a spreadsheet would compute; numbers stay as they are",
+    )  # fmt: skip
+
+
+def for_spreadsheet(options: argparse.Namespace) -> bool:
+    """Whether the CSV is for a spreadsheet; raises BadRequest for it without CSV."""
+    if options.spreadsheet and options.format != "csv":
+        raise BadRequest("--spreadsheet needs --format csv.", parameter="spreadsheet")
+    return bool(options.spreadsheet)
+
+
 COMPLETION_HELP = "print a completion script for a shell"
 _SHELLS = ("bash", "zsh", "fish")
 _PROGRAM, _FUNCTION = "tpu-profile", "_tpu_profile"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.answers.text import aligned
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
+from tpu_profile_plugin.commands.parser import define_spreadsheet, for_spreadsheet
 from tpu_profile_plugin.errors import BadRequest, QueryFailed, QueryRefused
-from tpu_profile_plugin.system.terminal import write_data
+from tpu_profile_plugin.system.terminal import one_line, write_data
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.opening import OpenLogdir
@@ -32,6 +33,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--logdir", metavar="LOGDIR", help="a logdir or a .xplane.pb file")
     parser.add_argument("--runs", metavar="GLOB", default="*", help="only runs whose name matches (default: all)")
     define_shared(parser, ("text", "csv", "json", "parquet"))
+    define_spreadsheet(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (required for parquet)")
     parser.add_argument("--rows", type=int, metavar="N", default=_ROWS, help="most rows (default: 100000)")
     parser.add_argument("--seconds", type=float, metavar="S", default=_SECONDS, help="most time (default: 30)")
@@ -50,18 +52,20 @@ def run(options: argparse.Namespace) -> int:
         raise BadRequest("A query needs SQL and --logdir; --schema lists the tables, --examples shows queries.")
     if options.format == "parquet" and not options.output:
         raise BadRequest("--format parquet needs --output FILE.", parameter="output")
+    spreadsheet = for_spreadsheet(options)
     statement = sys.stdin.read() if options.statement == "-" else options.statement
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
         if options.format == "json":
             return _envelope(logdir, statement, options)
         result = _result(logdir, statement, options)
     if options.output:
-        data = result.to_parquet() if options.format == "parquet" else _shown(result, options.format).encode()
+        parquet = options.format == "parquet"
+        data = result.to_parquet() if parquet else _shown(result, options.format, spreadsheet).encode()
         Path(options.output).write_bytes(data)
     else:
-        (write_data if options.format == "csv" else sys.stdout.write)(_shown(result, options.format))
+        (write_data if options.format == "csv" else sys.stdout.write)(_shown(result, options.format, spreadsheet))
     for note in result.notes:
-        print(f"tpu-profile: {note}", file=sys.stderr)
+        print(one_line(f"tpu-profile: {note}"), file=sys.stderr)
     return 0
 
 
@@ -76,7 +80,7 @@ def _result(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -> 
                 return query.result(_LOOK_S)
             except TimeoutError:
                 if doing := query.status().doing:
-                    print(f"tpu-profile: {doing}", file=sys.stderr)
+                    print(one_line(f"tpu-profile: {doing}"), file=sys.stderr)
     except (QueryFailed, QueryRefused) as error:
         from tpu_profile_plugin.answers.verbs.query import with_place
 
@@ -95,8 +99,8 @@ def _envelope(logdir: OpenLogdir, statement: str, options: argparse.Namespace) -
         return print_answer(logdir, "query", arguments, options)
 
 
-def _shown(result: Result, form: str) -> str:
-    return result.to_csv() if form == "csv" else text(result)
+def _shown(result: Result, form: str, spreadsheet: bool) -> str:
+    return result.to_csv(spreadsheet=spreadsheet) if form == "csv" else text(result)
 
 
 def text(result: Result) -> str:

@@ -7,6 +7,7 @@ import sys
 from contextlib import closing
 
 from tpu_profile_plugin.commands import answer
+from tpu_profile_plugin.system.terminal import one_line
 from tpu_profile_plugin.units import MIB
 
 HELP = "list the runs of a logdir"
@@ -28,10 +29,11 @@ def run(options: argparse.Namespace) -> int:
         if options.format == "json":
             return answer.print_answer(opened, "runs", {"match": match}, options)
         runs = matching(opened, match)
-    width = max(len(each.name) for each in runs)
-    for each in runs:
+    names = [one_line(each.name) for each in runs]
+    width = max(map(len, names))
+    for each, name in zip(runs, names, strict=True):
         hosts = f"{len(each.hosts)} host{'' if len(each.hosts) == 1 else 's'}"
-        print(f"{each.name:<{width}}  {hosts:>10}  {each.size / MIB:>9.2f} MiB  {written(each) or '-'}")
+        print(f"{name:<{width}}  {hosts:>10}  {each.size / MIB:>9.2f} MiB  {written(each) or '-'}")
         for problem in each.problems:
-            print(f"tpu-profile: {each.name}: {problem}", file=sys.stderr)
+            print(one_line(f"tpu-profile: {each.name}: {problem}"), file=sys.stderr)
     return 0

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.commands.losses import tell
-from tpu_profile_plugin.commands.parser import define_run
+from tpu_profile_plugin.commands.parser import define_run, define_spreadsheet, for_spreadsheet
 from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.system.terminal import write_data
+from tpu_profile_plugin.system.terminal import write_data, write_encoded
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--page", action="store_true", help="the answer that the tool's page receives, not XProf's")
     parser.add_argument("--format", choices=("json", "csv"), help="output format (default: json)")
+    define_spreadsheet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,6 +51,7 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
     from tpu_profile_plugin.tables.datatable import datatable_json
     from tpu_profile_plugin.tables.table import csv_text
 
+    spreadsheet = for_spreadsheet(options)
     if options.tool is None:
         for tool, reason in run.tools().items():
             print(f"{tool:<26} {'-' if reason else 'yes'}{'   ' + reason if reason else ''}")
@@ -58,11 +59,14 @@ def _print(run: OpenRun, options: argparse.Namespace, params: dict[str, str]) ->
         return 0
     if options.format == "csv" or options.table:
         table = run.table(options.tool, options.table or 0, options.host, **params)
-        write_data(csv_text(table) if options.format == "csv" else datatable_json(table).decode() + "\n")
+        write_data(
+            csv_text(table, spreadsheet=spreadsheet)
+            if options.format == "csv"
+            else datatable_json(table).decode() + "\n"
+        )
     else:
         body, content_type = run.encoded(options.tool, options.host, params, page=options.page)
-        sys.stdout.buffer.write(body + (b"\n" if content_type.startswith("application/json") else b""))
-        sys.stdout.flush()
+        write_encoded(body + (b"\n" if content_type.startswith("application/json") else b""))
     tell(run.on(options.host))
     return 0
 

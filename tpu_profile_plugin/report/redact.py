@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -30,8 +30,9 @@ _DIRECTORY = re.compile(
 _WORD = re.compile(r"[^\s\"',;|<>=]+")
 _INNER = re.compile(r"(?<=\()[^()/\s]+(?=\))")
 _PART = re.compile(r"[A-Za-z_][\w.\-]*")
-_LONG = 200
-"""Names with more letters are looked for one by one, as an expression would compare them at each place."""
+_TELLING = re.compile(r"[\W\d_]")
+_TOKEN = re.compile(r"\w+|\W")
+_MOST_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,62 @@ def names_of(runs: Sequence[Run]) -> Names:
     )
 
 
+class _Known:
+    """Names within texts, the longest one at each place, as whole words; the time does not depend on their number.
+
+    Of a name with more than 64 words and characters between them, these are looked for, and what follows up to a
+    blank goes with them.
+    """
+
+    def __init__(self, names: Mapping[str, str], alone: Mapping[str, str]) -> None:
+        """Takes placeholders by name; those in `alone` count only before a colon or a dot, as hosts stand there."""
+        self._root: dict[str, Any] = {}
+        self._alone = alone
+        for name, placeholder in names.items():
+            node = self._root
+            tokens = _TOKEN.findall(name)
+            for token in tokens[:_MOST_TOKENS]:
+                node = node.setdefault(token, {})
+            node.setdefault("", (placeholder, len(tokens) > _MOST_TOKENS))
+
+    def replaced(self, text: str) -> str:
+        """The text with placeholders."""
+        tokens = _TOKEN.findall(text)
+        if self._root.keys().isdisjoint(tokens) and self._alone.keys().isdisjoint(tokens):
+            return text
+        at = 0
+        out: list[str] = []
+        while at < len(tokens):
+            placeholder, end = self._found(tokens, at)
+            out.append(placeholder or tokens[at])
+            at = end
+        return "".join(out)
+
+    def _found(self, tokens: list[str], at: int) -> tuple[str, int]:
+        """The placeholder for the longest name that begins at a token, "" for none; and the token behind it."""
+        node, found, rest = self._root, "", False
+        begin = end = at
+        if at and _in_word(tokens[at - 1]) and not _in_word(tokens[at]):
+            return "", at + 1
+        while at < len(tokens) and (following := node.get(tokens[at])) is not None:
+            node, at = following, at + 1
+            whole = _in_word(tokens[at - 1]) or at == len(tokens) or not _in_word(tokens[at])
+            if whole and "" in node:
+                (found, rest), end = node[""], at
+        while rest and end < len(tokens) and not tokens[end].isspace():
+            end += 1
+        if found:
+            return found, end
+        behind = "".join(tokens[begin + 1 : begin + 3])
+        if tokens[begin] in self._alone and (behind[:2] == ": " or (behind[:1] in (".", ":") and behind[1:].strip())):
+            return self._alone[tokens[begin]], begin + 1
+        return "", begin + 1
+
+
+def _in_word(token: str) -> bool:
+    return token[0].isalnum() or token[0] == "_"
+
+
 class Redactor:
     """Changes answers; one name gets the same placeholder everywhere."""
 
@@ -107,12 +164,8 @@ class Redactor:
         for name in names.functions:
             self._whole.setdefault(name, self._placeholder("function", name))
         # A host called "host" is a word of every sentence: plain words are replaced only where they stand alone.
-        by_length = sorted(words, key=len, reverse=True)
-        self._long = [name for name in by_length if len(name) > _LONG]
-        telling = [name for name in by_length[len(self._long) :] if re.search(r"[\W\d_]", name)]
-        self._words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, telling))})(?!\w)") if telling else None
-        bare = [name for name in by_length[len(self._long) :] if name in names.hosts and name not in telling]
-        self._bare = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, bare))})(?=[.:]\S|: )") if bare else None
+        telling = {name: placeholder for name, placeholder in words.items() if _TELLING.search(name)}
+        self._known = _Known(telling, {name: words[name] for name in names.hosts if name not in telling})
 
     def __call__(self, answer: Stored) -> Stored:
         """The answer with placeholders, in its key as well."""
@@ -136,11 +189,7 @@ class Redactor:
         return known
 
     def _replaced(self, text: str) -> str:
-        for name in self._long:
-            text = text.replace(name, self._whole[name])
-        for words in filter(None, (self._words, self._bare)):
-            text = words.sub(lambda match: self._whole[match[0]], text)
-        text = _FRAME.sub(self._frame, text)
+        text = _FRAME.sub(self._frame, self._known.replaced(text))
         text = _DIRECTORY.sub(lambda match: self._placeholder("directory", match[0]), text)
         text = _WORD.sub(self._scopes, text)
         return _INNER.sub(lambda match: self._inner.get(match[0], match[0]), text)

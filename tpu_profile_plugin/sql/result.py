@@ -117,8 +117,11 @@ class Result:
         `spreadsheet`: texts that it would compute have an apostrophe before them.
         """
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self._arrow.schema.names)
+        # Quoted for spreadsheets, which may take another character than the comma to end a cell.
+        quoting = csv.QUOTE_NONNUMERIC if spreadsheet else csv.QUOTE_MINIMAL
+        writer = csv.writer(out, lineterminator="\n", quoting=quoting)
+        names = self._arrow.schema.names
+        writer.writerow(no_formulas(names) if spreadsheet else names)
         for first in range(0, len(self), _BLOCK):
             part = self.part(first, _BLOCK)
             cells = [part.column(id_) for id_ in part.ids]

@@ -26,6 +26,11 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_SHOWN)
 
 
+def one_line(text: str) -> str:
+    """The text as `visible`, and its ends of lines too, so that a name begins no line of its own."""
+    return visible(text).replace("\n", "\\u000a")
+
+
 class Shown:
     """A stream that writes texts as `visible` to `out`; what a command itself says to a terminal goes to `out`."""
 
@@ -55,6 +60,16 @@ def raw(out: Any) -> TextIO:
 def write_data(text: str) -> None:
     """Writes data such as CSV to standard output: as it is to a file or a program, `visible` to a terminal."""
     (sys.stdout if sys.stdout.isatty() else raw(sys.stdout)).write(text)
+
+
+def write_encoded(data: bytes) -> None:
+    """Writes UTF-8 or other bytes to standard output: as they are to a file or a program, `visible` to a terminal."""
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(data.decode("utf-8", "replace")))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 class _Filter(logging.Filter):

@@ -194,7 +194,8 @@ def csv_text(table: Table, *, spreadsheet: bool = False) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow([column.label or column.id for column in table.columns])
+    head = [column.label or column.id for column in table.columns]
+    writer.writerow(no_formulas(head) if spreadsheet else head)
     data = [v.astype(np.float64) if v.dtype.kind in "iu" else v for v in table.data]
     for first in range(0, len(table), ROWS):
         part = [python_values(values[first : first + ROWS]) for values in data]
@@ -207,7 +208,7 @@ def no_formulas(cells: Sequence[Any]) -> list[Any]:
     return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in cells]
 
 
-_FORMULA = re.compile(r"(?![+-]?\d{1,30}(?:\.\d{0,30})?\Z)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_FORMULA = re.compile(r"(?![+-]?\d{1,30}(?:\.\d{0,30})?\Z)[\x00-\x20\ufeff]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """Numbers are none."""
 _MOST_ROWS = 20
 _MOST_LETTERS = 120

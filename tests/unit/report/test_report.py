@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,35 @@ def test_names_become_placeholders(text: str, expected: str) -> None:
     redactor = Redactor(NAMES)
     # Numbers follow the order of first use; those of this text alone are compared.
     assert re.sub(r"file\d+", "file1", redactor.text(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("w-1.x and w-1", "host-2 and host-1"),
+        ("xw-1 w-1y w-1", "xw-1 w-1y host-1"),
+        ("(w-1)/w-1.xy", "(host-1)/host-1.xy"),
+        ("a.b.c is not .b", "a.b.c is not argument-2"),
+        (f"[{'.a' * 70}b, w-1]", "[argument-3 host-1]"),
+        (f"[{'.a' * 31}b, w-1]", f"[{'.a' * 31}b, host-1]"),
+    ],
+)
+def test_the_longest_name_is_replaced_and_no_part_of_a_word(text: str, expected: str) -> None:
+    names = Names(hosts=("w-1", "w-1.x"), arguments=("params['w']", ".b", ".a" * 70))
+    assert Redactor(names).text(text) == expected
+
+
+@pytest.mark.parametrize("pump", ["params['layer_", ".", ".a", "worker-", "w" * 99 + " ", "worker-7 "])
+def test_many_names_are_no_slower_than_few(pump: str) -> None:
+    def cpu_s(count: int) -> float:
+        hosts = tuple(f"worker-{number}" for number in range(count))
+        arguments = tuple(f"params['layer_{number}']" for number in range(count))
+        redactor = Redactor(Names(hosts=hosts, arguments=(*arguments, *("." * n + "b" for n in range(count // 100)))))
+        begin = time.thread_time()
+        redactor.text((pump * 100_000)[:100_000])
+        return time.thread_time() - begin
+
+    assert min(cpu_s(20_000) for _ in range(3)) < 1
 
 
 def test_redaction_reaches_keys_binary_headers_and_nested_values() -> None:

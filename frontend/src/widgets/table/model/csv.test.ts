@@ -12,6 +12,30 @@ it("keeps exact values and the order of the rows", () => {
   expect(toTabs(columns, 1)).toBe("a b\t");
 });
 
+it("gives spreadsheets texts that they do not compute, and numbers", () => {
+  const texts = ["=1+1", "@SUM(1)", "-2+3", " =1", "\ufeff+1", "＝1", "-1.5", "a=b", -1.5, null, "\t=1"];
+  const column: TableColumn = { id: "f", label: "=F", kind: "string", unit: null, help: null, values: texts };
+  const lines = toCsv(
+    [column],
+    texts.map((_, row) => row),
+  ).split("\n");
+  expect(lines[0]).toBe('"\'=F"');
+  expect(lines.slice(1, 12)).toEqual([
+    '"\'=1+1"',
+    '"\'@SUM(1)"',
+    '"\'-2+3"',
+    '"\' =1"',
+    '"\'\ufeff+1"',
+    '"\'＝1"',
+    '"-1.5"',
+    '"a=b"',
+    '"-1.5"',
+    '""',
+    '"\'\t=1"',
+  ]);
+  expect(toTabs([column, column], 0)).toBe("'=1+1\t'=1+1");
+});
+
 it("names the unit once", () => {
   expect(headerText({ label: "Time (us)", unit: "us" })).toBe("Time (us)");
 });

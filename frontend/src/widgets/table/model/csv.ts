@@ -1,8 +1,21 @@
-// Exact values as CSV and as tab-separated text.
+// Values as CSV and as tab-separated text, which spreadsheets open: texts that they would compute have an apostrophe before them.
 import type { Cell, TableColumn } from "../../../base/table/table_data";
 
 function quoted(text: string): string {
   return `"${text.replace(/"/g, '""')}"`;
+}
+
+const FORMULA = /^[\x00-\x20\ufeff]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+const NUMBER = /^[+-]?\d{1,30}(?:\.\d{0,30})?$/;
+
+/** A text that a spreadsheet shows as it is. */
+function inert(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
+/** A cell in a spreadsheet; numbers are computed by nobody. */
+function sheetText(value: Cell | undefined): string {
+  return typeof value === "string" ? inert(value) : plainText(value);
 }
 
 export function plainText(value: Cell | undefined): string {
@@ -16,12 +29,12 @@ export function headerText({ label, unit }: Pick<TableColumn, "label" | "unit">)
 
 /** Header and the given rows: every cell quoted, lines end with \n, missing values are empty. */
 export function toCsv(columns: readonly TableColumn[], rows: Iterable<number>): string {
-  const lines = [columns.map((c) => quoted(headerText(c))).join(",")];
-  for (const row of rows) lines.push(columns.map((c) => quoted(plainText(c.values[row]))).join(","));
+  const lines = [columns.map((c) => quoted(inert(headerText(c)))).join(",")];
+  for (const row of rows) lines.push(columns.map((c) => quoted(sheetText(c.values[row]))).join(","));
   return `${lines.join("\n")}\n`;
 }
 
 /** One row for the clipboard: values separated by tabs, as spreadsheets expect. */
 export function toTabs(columns: readonly TableColumn[], row: number): string {
-  return columns.map((c) => plainText(c.values[row]).replace(/[\t\n\r]+/g, " ")).join("\t");
+  return columns.map((c) => sheetText(c.values[row]).replace(/[\t\n\r]+/g, " ")).join("\t");
 }
