@@ -9,7 +9,7 @@ from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
 from tpu_profile_plugin.cache.bodies import Body
-from tpu_profile_plugin.server.http.answer import JSON, Answer, send
+from tpu_profile_plugin.server.http.answer import JSON, Answer, content_policy, send
 
 TEXT = b'{"events": [1, 2, 3]}' * 100
 PACKED = gzip.compress(TEXT)
@@ -147,3 +147,8 @@ def test_status_and_headers_are_what_wsgi_asks_for():
             ],
         )
     ]
+
+
+def test_pages_may_be_framed_unless_the_operator_forbids_it():
+    assert "frame-ancestors" not in content_policy("any")
+    assert content_policy("self") == f"{content_policy('any')}; frame-ancestors 'self'"
