@@ -23,7 +23,7 @@ FILE = re.compile(r"(?:\w+/)*test_\w+\.py|[\w.]+\.test\.js")
 NAME = re.compile(r"test_\w+")
 
 
-def tests_of(path: Path) -> set[str]:
+def names_in(path: Path) -> set[str]:
     """The tests of a file."""
     return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)}
 
@@ -81,7 +81,7 @@ def test_every_test_that_is_named_exists() -> None:
     for page, claim in ALL:
         for file, test in named(claim):
             paths = [path for path in FILES[file.rpartition("/")[2]] if str(path).endswith(f"/{file}")]
-            known = set() if not paths or paths[0].suffix == ".js" else set().union(*map(tests_of, paths))
+            known = set() if not paths or paths[0].suffix == ".js" else set().union(*map(names_in, paths))
             if not paths or (test and test not in known) or (not test and paths[0].suffix == ".py"):
                 wrong.append(f"{page}: {file}: {test or 'a test'} in {claim[:60]}")
     assert wrong == []

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+from tpu_profile_plugin import cli
 from tpu_profile_plugin.analysis.findings.rules import RULES
 from tpu_profile_plugin.server.options import define_flags
 from tpu_profile_plugin.tools.registry import TOOLS
@@ -184,6 +188,35 @@ def test_flags_of_the_documentation_are_those_of_the_server() -> None:
         assert not unknown, f"{name_of(path)}: the server has no flag {sorted(unknown)}"
     missing = {name for name in known if name not in SETTINGS.read_text()}
     assert not missing, f"docs/user/settings.md lacks {sorted(missing)}"
+
+
+def commands(path: Path) -> Iterator[tuple[list[str], str]]:
+    """The words after `tpu-profile` of every command of a page that names one, with their place."""
+    text = re.sub(r"\\\n", "  ", path.read_text())
+    for code in re.finditer(r"```.*?```|`[^`]+`", text, re.DOTALL):
+        for match in re.finditer(r"(?m)^.*(?<![\w./-])tpu-profile(?:-plugin)? (\w[^`\n]*)", code[0]):
+            command = re.split(r"\s#\s|\s[|>&;]+|\)\"", match[1])[0]
+            words = [word for word in shlex.split(re.sub(r"\$\{[^}]*\}", "", command)) if word != "..."]
+            if words[0].islower() and " install " not in match[0]:
+                yield words, place(path, text, code.start() + match.start())
+
+
+def test_commands_of_the_documentation_are_those_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """Options and choices exist; what a sentence leaves out may be missing."""
+    wrong, tried = [], 0
+    for path in TEXTS:
+        for words, where in commands(path):
+            tried += 1
+            try:
+                cli.make_parser(words[0] if words[0] in (*cli._COMMANDS, "serve", "version") else None).parse_args(
+                    words
+                )
+            except SystemExit as end:
+                error = capsys.readouterr().err
+                if end.code and not re.search(r"required|expected (?:one|at least one) argument", error):
+                    wrong.append(f"{where}: {' '.join(words)}: {error.splitlines()[-1]}")
+    assert tried > 100
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_demo_is_small() -> None:

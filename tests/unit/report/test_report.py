@@ -201,7 +201,7 @@ def test_names_become_placeholders(text: str, expected: str) -> None:
         ("w-1.x and w-1", "host-2 and host-1"),
         ("xw-1 w-1y w-1", "xw-1 w-1y host-1"),
         ("(w-1)/w-1.xy", "(host-1)/host-1.xy"),
-        ("a.b.c is not .b", "a.b.c is not argument-2"),
+        ("a.b.d is not .b", "a.b.d is not argument-2"),
         (f"[{'.a' * 70}b, w-1]", "[argument-3 host-1]"),
         (f"[{'.a' * 31}b, w-1]", f"[{'.a' * 31}b, host-1]"),
     ],
