@@ -118,8 +118,10 @@ class Result:
         """
         out = io.StringIO()
         # Quoted for spreadsheets, which may take another character than the comma to end a cell.
-        quoting = csv.QUOTE_NONNUMERIC if spreadsheet else csv.QUOTE_MINIMAL
-        writer = csv.writer(out, lineterminator="\n", quoting=quoting)
+        if spreadsheet:
+            writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        else:
+            writer = csv.writer(out, lineterminator="\n")
         names = self._arrow.schema.names
         writer.writerow(no_formulas(names) if spreadsheet else names)
         for first in range(0, len(self), _BLOCK):
