@@ -11,7 +11,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
 from tpu_profile_plugin.analysis.blame.op_groups import base_name
-from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks, callers, depths, inclusive, with_callees
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, callers, depths, inclusive, with_callees
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
@@ -99,7 +99,7 @@ def _of_model(blame: HostBlame, rows: I64) -> Bools:
     """Which rows of ops are those of a model."""
     layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
     parent, name = blame.stacks.parent, blame.stacks.name
-    inside = with_callees(parent, np.flatnonzero(layers[name])) if len(name) else np.zeros(0, np.bool_)
+    inside = with_callees(parent, np.flatnonzero(layers[name]))
     named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_)
     found: Bools = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
     return found
@@ -261,12 +261,6 @@ def _inside(parent: I64, marked: Bools) -> Bools:
     return above
 
 
-def _launching(stacks: Stacks) -> Bools:
-    """Per node, whether the call launches work of a device."""
-    by_name = np.array([_launches(name) for name in stacks.names], np.bool_)
-    return by_name[stacks.name] if len(stacks.name) else np.zeros(0, np.bool_)
-
-
 def _launches(name: str) -> bool:
     return activity(name) is Activity.LAUNCH
 
@@ -274,7 +268,8 @@ def _launches(name: str) -> bool:
 def _launching_share(blame: HostBlame) -> F64:
     """Per call, the share of the time of launching, and of the ops that calls launch one by one, within it."""
     parent = blame.stacks.parent
-    launching = np.where(_launching(blame.stacks), inclusive(parent, blame.thread_ps), 0)
+    by_name = np.array([_launches(name) for name in blame.stacks.names], np.bool_)
+    launching = np.where(by_name[blame.stacks.name], inclusive(parent, blame.thread_ps), 0)
     launching[_inside(parent, launching > 0)] = 0
     launched = np.flatnonzero((blame.op >= 0) & (blame.node >= 0))
     np.add.at(launching, blame.node[launched], blame.ps[launched])

@@ -68,6 +68,8 @@ def _codes(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[int, I
     if not len(column):
         return 0, np.zeros(0, np.int64)
     spread = int(column.max()) - int(column.min())
+    if not spread:
+        return 1, np.zeros(len(column), np.int64)
     if spread > 4 * len(column):
         distinct, code = np.unique(column, return_inverse=True)
         return len(distinct), code.reshape(-1).astype(np.int64)

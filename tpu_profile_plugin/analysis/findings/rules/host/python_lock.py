@@ -169,13 +169,14 @@ def _pauses(calls: Calls, steps: Times) -> tuple[Times, I64, I64]:
     """Times in which no event of the main thread begins or ends, in a frame or between calls of the runtime, that are
     far longer than usual after the same event; the names of these events, and how long a pause usually is.
     """
-    stacks, count = calls.stacks, max(2 * len(calls.stacks.node) - 1, 0)
+    stacks = calls.stacks
+    within, between = stacks.end_ps - stacks.begin_ps, stacks.begin_ps[1:] - stacks.end_ps[:-1]
+    if sum(np.count_nonzero(length >= STALL_PS) for length in (within, between)) < FEWEST:
+        return no_time(), no_rows(), no_rows()
     # From each edge to the next one, the innermost call; NOWHERE where there is none.
     edges = np.column_stack([stacks.begin_ps, stacks.end_ps]).reshape(-1)
-    begin, end, node = edges[:-1], edges[1:], np.full(count, NOWHERE)
+    begin, end, node = edges[:-1], edges[1:], np.full(2 * len(stacks.node) - 1, NOWHERE)
     node[::2] = stacks.node
-    if np.count_nonzero(end - begin >= STALL_PS) < FEWEST:
-        return no_time(), no_rows(), no_rows()
     apart = np.flatnonzero(end > begin)
     begin, end, node = begin[apart], end[apart], node[apart]
     before = np.append(NOWHERE, node[:-1])
