@@ -11,6 +11,7 @@ Divide the work evenly; use more and smaller microbatches in pipelines.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -45,17 +46,8 @@ def balance_of(host: HostView) -> Balance | None:
     return host_balance(host.communication, lambda: host.devices, host.hlo)
 
 
-def judge_uneven(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
-    """The verdict on how evenly work is divided."""
-    return _judge(run, parts, turns=False)
-
-
-def judge_turns(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
-    """The verdict on devices that work in turns."""
-    return _judge(run, parts, turns=True)
-
-
-def _judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Finding | Silence:
+def judge(run: RunView, parts: Sequence[Balance | None], *, turns: bool) -> Finding | Silence:
+    """The verdict on how evenly work is divided, or on devices that work in `turns`."""
     found = _cause(run, parts)
     if isinstance(found, Silence):
         return found
@@ -133,5 +125,13 @@ def _cause(run: RunView, parts: Sequence[Balance | None]) -> tuple[Balance, str,
     return balance, host, Lost(lost.ps * part, lost.share * part, lost.segments, lost.whole and part == 1)
 
 
-UNEVEN = Rule("uneven_work", "Work divided unevenly over devices", judge_uneven, balance_of, implied_by=("straggler",))
-BUBBLES = Rule("pipeline_bubbles", "Devices that work in turns", judge_turns, balance_of, implied_by=("straggler",))
+UNEVEN = Rule(
+    "uneven_work",
+    "Work divided unevenly over devices",
+    partial(judge, turns=False),
+    balance_of,
+    implied_by=("straggler",),
+)
+BUBBLES = Rule(
+    "pipeline_bubbles", "Devices that work in turns", partial(judge, turns=True), balance_of, implied_by=("straggler",)
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.places import lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.parameters import base_name, changes, programs_of
-from tpu_profile_plugin.columns import EventFilter, Plane
+from tpu_profile_plugin.columns import EventFilter
 
 _COMPILED = re.compile(
     r"backend_compile|XlaCompil|::Compile(?:AndLoad)?\b|(?:Cpu|GPU|NVPTX|AMDGPU)Compiler|TpuCompile"
@@ -39,37 +39,21 @@ _COMPILED = re.compile(
 _MODULE = re.compile(r"(?:HLO passes through layout assignment \(|XlaCompile:#(?:.*,)?module=)(?P<name>[\w.\-]+)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compiles:
-    """What a host compiled or traced.
-
-    Attributes:
-      times: when, on any thread.
-      modules: name -> how often it was compiled, where events tell it; those with most time first.
-      traced: name of a tf.function -> how often it was traced.
-    """
-
-    times: Times
-    modules: Mapping[str, int]
-    traced: Counter[str]
-
-
 def _is_compilation(name: str) -> bool:
     return compiles_torch(name) or _COMPILED.search(name) is not None
 
 
-def may_compile(host: HostView) -> bool:
-    """Whether the names of events allow for it, without reading any event."""
-    if host.plane is None:
-        return False
-    names = host.plane.declared.event_metadata.names
-    return any(map(_is_compilation, names)) or any(one.expensive_ps for one in host.summary.functions)
+def _compiles(host: HostView) -> tuple[Times, Counter[str], Counter[str]] | None:
+    """When a host compiled or traced, on any thread; how often each module, where events tell it, and each tf.function.
 
-
-def compiles(host: HostView) -> Compiles:
-    """Reads the events of compilation and the calls that trace a tf.function."""
-    assert host.plane is not None
-    plane: Plane = host.plane
+    Modules with most time come first. None, without reading any event, if their names do not allow for it.
+    """
+    plane = host.plane
+    if plane is None:
+        return None
+    may_compile = any(map(_is_compilation, plane.declared.event_metadata.names))
+    if not may_compile and not any(one.expensive_ps for one in host.summary.functions):
+        return None
     if not plane.decoded:
         wanted = [name for name in plane.declared.event_metadata.names if _is_compilation(name)]
         read = host.reader.events if all(map(is_recognised, wanted)) else None
@@ -85,7 +69,7 @@ def compiles(host: HostView) -> Compiles:
             modules[base_name(module["name"])] += int(counts[number])
     events = times_of(*spans_at(plane, slice(None)), compiling)
     calls, traced = traced_calls(host)
-    return Compiles(join(events, calls), modules, traced)
+    return join(events, calls), modules, traced
 
 
 COMPILE_SHARE = 0.05
@@ -98,17 +82,17 @@ COMPILE_LEAST = 0.01
 
 def gather(host: HostView) -> tuple[HostLoss, bool] | None:
     """What one host compiles in its steps, and whether in several of them; None if nothing."""
-    if not may_compile(host):
+    (begin, end), compiled = host.windows, _compiles(host)
+    if compiled is None:
         return None
-    begin, end = host.windows
-    compiled = compiles(host)
-    inside = covered_within(*compiled.times, begin, end)
+    times, of_modules, traces = compiled
+    inside = covered_within(*times, begin, end)
     if not len(begin) or not inside.any():
         return None
-    longest = int(covered_within(begin[:1], end[-1:], *compiled.times).argmax())
-    window = int(compiled.times[0][longest]), int(compiled.times[1][longest])
-    in_steps, steps, modules = int((inside > 0).sum()), len(begin), _counts(host, compiled)
-    traced = [(name, count) for name, count in compiled.traced.most_common() if count > 1]
+    longest = int(covered_within(begin[:1], end[-1:], *times).argmax())
+    window = int(times[0][longest]), int(times[1][longest])
+    in_steps, steps, modules = int((inside > 0).sum()), len(begin), _counts(host, of_modules, len(times[0]))
+    traced = [(name, count) for name, count in traces.most_common() if count > 1]
     changed = changes(host.hlo.programs, programs_of(host.hlo.programs).get(modules[0][0], [])) if modules else None
     evidence = [
         Evidence(f"Steps with compilation, of {steps}", in_steps),
@@ -137,15 +121,14 @@ def gather(host: HostView) -> tuple[HostLoss, bool] | None:
     return HostLoss(spent, what, tuple(evidence), advice, harmless=harmless), again
 
 
-def _counts(host: HostView, compiled: Compiles) -> tuple[tuple[str, int], ...]:
+def _counts(host: HostView, modules: Mapping[str, int], compilations: int) -> tuple[tuple[str, int], ...]:
     """Modules that were compiled several times: by events, else by how many programs of a name there are.
 
     A profile has programs that were compiled before it began, too: no more were compiled than there are compilations.
     """
-    if compiled.modules:
-        return tuple((name, count) for name, count in compiled.modules.items() if count > 1)
-    ids, most = programs_of(host.hlo.programs), len(compiled.times[0])
-    counts = ((name, min(len(one), most)) for name, one in ids.items())
+    if modules:
+        return tuple((name, count) for name, count in modules.items() if count > 1)
+    counts = ((name, min(len(one), compilations)) for name, one in programs_of(host.hlo.programs).items())
     return tuple(sorted(((name, count) for name, count in counts if count > 1), key=lambda one: -one[1]))
 
 
