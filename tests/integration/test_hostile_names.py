@@ -116,6 +116,7 @@ explain L STEPS --all --format markdown
 explain L STEPS --format json
 explain L \x1b[31m\u202e
 explain L --no \x1b[31m\u202e
+explain L half\ud800\udcff
 budget L STEPS
 steps L STEPS
 ops L STEPS
@@ -267,7 +268,7 @@ def test_no_name_becomes_an_element_of_a_report_or_of_a_table(logdir: Path, tmp_
     assert {str(tag) for tag in shown[0]} == {str(tag) for tag in shown[1]}
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [*KINDS, "half \ud800 a pair"])
 def test_markdown_shows_a_name_as_it_is(name: str) -> None:
     shown = in_markdown(name)
     assert "\n" not in shown

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "docs" / "developer" / name for name in ("robustness.md", "security.md")]
 NO_CLAIMS = {
     "robustness.md": {"Long tests"},  # results, with their commands
-    "security.md": {"Security", "Assets and attackers", "Out of scope", "Dependencies", "Reporting"},
+    "security.md": {"Security", "Assets and attackers", "Out of scope", "Reporting"},
 }
 """Sections without behaviour."""
 SIGNPOSTS = ("What is claimed here", "Tests stand after their files")
