@@ -15,11 +15,11 @@ from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.lost import Lost, average, located, lost_to, within
-from tpu_profile_plugin.analysis.findings.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.analysis.steps.inferred import KERAS
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.analysis.summary.recording import Coverage, coverage
+from tpu_profile_plugin.analysis.summary.use import Use, use_of, use_while_busy
 from tpu_profile_plugin.columns.arrays import I64
 
 _KERAS_FUNCTION = re.compile(r"(?:one|multi)_step_on_(?:data|iterator)|(?:train|test|predict)_function\Z")

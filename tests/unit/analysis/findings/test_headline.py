@@ -10,8 +10,8 @@ import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_busy, is_healthy
-from tpu_profile_plugin.analysis.findings.use import Use
 from tpu_profile_plugin.analysis.summary.outliers import outliers_of
+from tpu_profile_plugin.analysis.summary.use import Use
 
 WELL = Use(45.0, 30.0, False)
 

@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.findings.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX
+from tpu_profile_plugin.analysis.summary.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.units import PS_PER_US
 
