@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_profile_plugin.errors import QueryFailed, QueryRefused
+from tpu_profile_plugin.sql.functions import FUNCTIONS
 
 _MOST_CHARACTERS = 100_000
 
@@ -124,14 +125,6 @@ def _text(value: Part) -> str | None:
 
 TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest"})
 """The only functions that may stand for a table: most others read files, settings or other databases."""
-_FUNCTIONS = frozenset(
-    {
-        *("current_setting", "currval", "getenv", "getvariable", "json_execute_serialized_sql", "json_serialize_plan"),
-        *("nextval", "query", "query_table", "setval", "stats", "write_log"),
-    }
-)
-"""Functions that show or change the state of the engine."""
-_FUNCTIONS_LIKE = ("__", "duckdb_", "has_", "inet_", "pg_", "pragma_", "read_")
 _NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 _SOURCES = frozenset(
     {
@@ -261,8 +254,10 @@ class _Walk:
 
     def _function(self, part: Mapping[str, Any]) -> None:
         name = str(part["function_name"]).lower()
-        if name in _FUNCTIONS or name.startswith(_FUNCTIONS_LIKE):
-            raise QueryRefused(f"The function {name}() is not allowed.", **self._place(part))
+        if name not in FUNCTIONS:
+            like = difflib.get_close_matches(name, FUNCTIONS, 1)
+            hint = f" Did you mean {like[0]}()?" if like else ""
+            raise QueryRefused(f"The function {name[:200]}() is not allowed.{hint}", **self._place(part))
 
     def _table_function(self, part: Mapping[str, Any]) -> None:
         name = str(part["function"].get("function_name", "")).lower()

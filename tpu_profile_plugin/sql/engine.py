@@ -10,6 +10,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ _UNEXPECTED = "The query failed for an unexpected reason, which the log of this 
 _OVERHEAD_BYTES = GIB
 """Memory of the program itself, and of what DuckDB does not count."""
 _ALIGNMENT = 64
+_BIT = re.compile(r"\bBIT\b")
 _COLUMNS = 1_000
 """The most columns of a result."""
 _THREADS = 2
@@ -244,6 +246,8 @@ def _rows(relation: Any, limits: Limits) -> tuple[Any, bool]:
         raise QueryStopped("The statement has no result.")
     if len(relation.columns) > _COLUMNS:
         raise QueryStopped(f"The result has {len(relation.columns):,} columns; the most are {_COLUMNS:,}.")
+    names = _distinct(relation.columns)
+    relation = _without_bits(relation)
     read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # the name before DuckDB 1.4
     reader = read(_BATCH_ROWS)
     batches: list[Any] = []
@@ -256,10 +260,18 @@ def _rows(relation: Any, limits: Limits) -> tuple[Any, bool]:
             raise QueryStopped(message, limit="size")
         if count > limits.rows:
             break
-    names = _distinct(relation.columns)
     schema = pyarrow.schema([field.with_name(name) for field, name in zip(reader.schema, names, strict=True)])
     renamed = [pyarrow.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches]
     return _plain(pyarrow.Table.from_batches(renamed, schema)), count > limits.rows
+
+
+def _without_bits(relation: Any) -> Any:
+    """The rows with BIT columns as texts such as 101; Arrow has the engine's own bytes for them."""
+    has_bits = [_BIT.search(str(kind)) is not None for kind in relation.types]
+    if not any(has_bits):
+        return relation
+    parts = (f"#{at}::VARCHAR" if bits else f"#{at}" for at, bits in enumerate(has_bits, 1))
+    return relation.project(", ".join(parts))
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from builders.logdirs import SMALL, write
 import tpu_profile_plugin as tp
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.errors import QueryFailed, QueryRefused, QueryStopped
+from tpu_profile_plugin.sql.functions import FUNCTIONS
 
 REFUSALS = (QueryRefused, QueryFailed, QueryStopped)
 
@@ -38,6 +39,19 @@ def test_statements_are_stopped(logs: Path) -> None:
         assert opened.sql("SELECT 1 AS one")["one"].tolist() == [1], statement[:99]
 
 
+def test_the_process_outlives_half_a_surrogate_pair(logs: Path) -> None:
+    opened = tp.open(logs)
+    for statement in ("SELECT '\ud800'", "SELECT 1 AS \"\udfff\"", "-- \ud800\nSELECT 1", "SELECT chr(55296)"):
+        with pytest.raises(REFUSALS, match="surrogate|UTF8"):
+            opened.sql(statement)
+        assert opened.sql("SELECT 1 AS one")["one"].tolist() == [1]
+
+
+def test_bits_are_texts(logs: Path) -> None:
+    found = tp.open(logs).sql("SELECT '101'::BIT AS a, ['1'::BIT] AS b, {'c': '01'::BIT} AS a, 5 AS bit")
+    assert [found[name].tolist() for name in ("a", "b", "a_2", "bit")] == [["101"], ["[1]"], ["{'c': 01}"], [5]]
+
+
 def test_the_command_refuses_and_stops_them(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for statement, message in (*REFUSED, *STOPPED[::4]):  # each of the others costs a process
         if statement:  # without one, the command tells its usage
@@ -46,3 +60,15 @@ def test_the_command_refuses_and_stops_them(logs: Path, capsys: pytest.CaptureFi
             shown = capsys.readouterr()
             told = (status in (1, 2), shown.out, bool(re.search(message, shown.err)), "Traceback" in shown.err)
             assert told == (True, "", True, False), (statement[:99], shown.err)
+
+
+def test_functions_are_a_closed_list() -> None:
+    """What the engine offers beyond arguments and clock is not in it; names of other versions may be."""
+    duckdb = pytest.importorskip("duckdb")
+    query = "SELECT DISTINCT lower(function_name), function_type FROM duckdb_functions() WHERE has_side_effects"
+    changing = {name for name, kind in duckdb.sql(query).fetchall() if kind == "scalar"}
+    harmless = {"error", "gen_random_uuid", "random", "uuid", "uuidv4", "uuidv7"}
+    assert changing - harmless
+    assert not (changing - harmless) & FUNCTIONS
+    state = re.compile("__|duckdb_|has_|inet_|pg_|pragma_|read_|col_description|.*(current_(data|q|r|s|u)|getenv|serial)")
+    assert [name for name in FUNCTIONS if state.match(name)] == []
