@@ -16,7 +16,13 @@ _F64: TypeAlias = NDArray[np.float64]
 class DecodeError(ValueError):
     """The bytes of a profile do not decode; args are (message, byte offset)."""
 
+class CoreFailed(RuntimeError):
+    """A mistake in the native core, or bytes that changed while it read them; only this call failed."""
+
 # ---- system.rs
+
+def checksum(data: _U8, before: int) -> int:
+    """CRC-32 of what has the CRC-32 `before` (0: nothing) and of these bytes behind it."""
 
 @final
 class MappedFile:

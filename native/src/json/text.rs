@@ -113,9 +113,13 @@ fn three(scratch: &mut [u8; 28], end: usize, value: u32) -> usize {
 /// Appends `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
 pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
-    match std::str::from_utf8(text) {
-        Ok(valid) => escape(out, valid.as_bytes()),
-        Err(_) => escape(out, String::from_utf8_lossy(text).as_bytes()),
+    // The text may change while it is read (`wire::text`): its copy is checked.
+    let begin = out.len();
+    out.extend_from_slice(text);
+    let plain = |&byte: &u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if !out[begin..].iter().all(plain) || std::str::from_utf8(&out[begin..]).is_err() {
+        let copy = out.split_off(begin);
+        escape(out, String::from_utf8_lossy(&copy).as_bytes());
     }
     out.push(b'"');
 }

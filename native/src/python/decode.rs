@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::calls::without_gil;
+use super::calls::{guarded, without_gil};
 use crate::decode::columns::{Columns, EventColumns, LineColumns, Options, PlaneColumns, decode};
 use crate::decode::filter::{self, EventFilter, PlaneFilter, StatFilter};
 use crate::decode::metadata::{EventMetadata, StatMetadata};
@@ -247,7 +247,8 @@ type Second = (u64, Vec<u64>, Vec<u64>);
 #[pyfunction]
 fn second_profile(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<Option<Second>> {
     let bytes = data.as_slice()?;
-    Ok(py.detach(|| xspace::second_profile(bytes)).map(|(begin, [first, others])| (begin, first, others)))
+    let second = without_gil(py, || Ok(xspace::second_profile(bytes)))?;
+    Ok(second.map(|(begin, [first, others])| (begin, first, others)))
 }
 
 /// Whether some line's timestamp is so large that events can be placed only when all lines are known.
@@ -266,22 +267,28 @@ fn texts<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let bytes = data.as_slice()?;
     let list = PyList::empty(py);
-    for &value in values.as_array() {
-        list.append(PyString::new(py, &String::from_utf8_lossy(text::slice(bytes, value)?)))?;
-    }
+    let mut copy = Vec::new();
+    guarded(|| {
+        for &value in values.as_array() {
+            list.append(PyString::new(py, &text::read(bytes, value, &mut copy)?))?;
+        }
+        Ok(())
+    })?;
     Ok(list)
 }
 
 /// The bytes of one text value.
 #[pyfunction]
 fn blob<'py>(py: Python<'py>, data: PyReadonlyArray1<'py, u8>, value: u64) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, text::slice(data.as_slice()?, value)?))
+    let bytes = data.as_slice()?;
+    guarded(|| Ok(PyBytes::new(py, text::slice(bytes, value)?)))
 }
 
 /// The text value of the module's name in the HloProto at `proto`.
 #[pyfunction]
 fn hlo_module_name(data: PyReadonlyArray1<'_, u8>, proto: u64) -> PyResult<u64> {
-    Ok(text::nested(data.as_slice()?, proto, &[HloProto::HLO_MODULE, HloModuleProto::NAME])?)
+    let bytes = data.as_slice()?;
+    guarded(|| Ok(text::nested(bytes, proto, &[HloProto::HLO_MODULE, HloModuleProto::NAME])?))
 }
 
 /// Equal texts get equal codes (0, 1, ... in order of appearance); second, the first text value of each code.
@@ -341,7 +348,8 @@ fn stat_values(
 /// Whether the bytes are a Riegeli/records file.
 #[pyfunction]
 fn is_records(data: PyReadonlyArray1<'_, u8>) -> PyResult<bool> {
-    Ok(records::is_records(data.as_slice()?))
+    let bytes = data.as_slice()?;
+    guarded(|| Ok(records::is_records(bytes)))
 }
 
 /// Offset, bytes and the reason.
@@ -359,7 +367,7 @@ fn space_of_records(
 ) -> PyResult<(Array<u8>, usize, Vec<SkippedRegion>)> {
     let bytes = data.as_slice()?;
     let limit = Limit::of(most, base, bytes.len() as u64, ratio);
-    let found = py.detach(|| records::to_space(bytes, limit));
+    let found = without_gil(py, || Ok(records::to_space(bytes, limit)))?;
     let skipped = found.skipped.into_iter().map(|part| (part.offset, part.bytes, part.reason.to_string())).collect();
     Ok((array(py, found.space), found.records, skipped))
 }

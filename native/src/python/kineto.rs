@@ -107,7 +107,7 @@ impl TraceReader {
     fn read(&mut self, py: Python<'_>) -> PyResult<(Vec<u8>, Left)> {
         self.pieces = None;
         let reading = self.reading.take().ok_or_else(finished)?;
-        without_gil(py, || reading.join().unwrap_or_else(|_| Err(finished())))
+        without_gil(py, || reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
 }
 
@@ -125,7 +125,8 @@ fn losses(left: Left) -> Vec<Loss> {
 /// What the begin of a text tells: whether it is a trace of events, whether PyTorch's profiler wrote it, and its rank.
 #[pyfunction]
 fn sniff_trace(head: PyReadonlyArray1<'_, u8>) -> PyResult<(bool, bool, Option<i64>)> {
-    let found = sniff::sniff(head.as_slice()?);
+    let head = head.as_slice()?.to_vec(); // of a file that may change
+    let found = sniff::sniff(&head);
     Ok((found.is_trace, found.is_pytorch, found.rank))
 }
 

@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__doc__", "Native core of the Profile plugin; private, typed by _native.pyi.")?;
     module.add("DecodeError", module.py().get_type::<calls::DecodeError>())?;
+    module.add("CoreFailed", module.py().get_type::<calls::CoreFailed>())?;
     // One line per file with bindings: `FILE::register(module)?;`
     blame::register(module)?;
     hlo::register(module)?;

@@ -1,8 +1,9 @@
 //! Memory and mapped files for Python.
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use super::calls::without_gil;
 use crate::system::memory;
 
 /// The first `size` bytes of an open file as a read-only array that keeps the file mapped; None where it cannot be.
@@ -47,6 +48,17 @@ impl MappedFile {
     }
 }
 
+/// CRC-32 of what has the CRC-32 `before` (0: nothing) and of these bytes behind it.
+#[pyfunction]
+fn checksum(py: Python<'_>, data: PyReadonlyArray1<'_, u8>, before: u32) -> PyResult<u32> {
+    let data = data.as_slice()?;
+    without_gil(py, || {
+        let mut hasher = crc32fast::Hasher::new_with_initial(before);
+        hasher.update(data);
+        Ok(hasher.finalize())
+    })
+}
+
 /// How often a mapped file had lost pages, since the process began.
 #[pyfunction]
 fn torn_mappings() -> u64 {
@@ -66,6 +78,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(unix)]
     module.add_class::<MappedFile>()?;
     module.add_function(wrap_pyfunction!(map_file, module)?)?;
+    module.add_function(wrap_pyfunction!(checksum, module)?)?;
     module.add_function(wrap_pyfunction!(torn_mappings, module)?)?;
     module.add_function(wrap_pyfunction!(give_back_memory, module)?)
 }

@@ -34,13 +34,13 @@ pub struct Block {
 
 /// The block header at `at`, a multiple of the block size; None if it is damaged.
 pub fn block_at(data: &[u8], at: usize) -> Option<Block> {
-    let bytes = data.get(at..)?.get(..BLOCK_HEADER)?;
-    let block = Block { previous: word(bytes, 1)?, next: word(bytes, 2)? };
+    let bytes = *data.get(at..)?.first_chunk::<BLOCK_HEADER>()?;
+    let block = Block { previous: word(&bytes, 1)?, next: word(&bytes, 2)? };
     let possible = block.previous as usize % BLOCK < USABLE
         && block.next > 0
         && (block.next - 1) as usize % BLOCK >= BLOCK_HEADER
         && block.previous <= at as u64;
-    (word(bytes, 0)? == hash(&bytes[8..]) && possible).then_some(block)
+    (word(&bytes, 0)? == hash(&bytes[8..]) && possible).then_some(block)
 }
 
 /// The first chunk that begins behind `failed` according to the block headers; None if there is none.
@@ -116,7 +116,7 @@ pub struct Header {
 impl Header {
     /// The header of the chunk that begins at `at`; None if it is damaged or beyond the end.
     pub fn read(data: &[u8], at: usize) -> Option<Header> {
-        let bytes = without_headers(data, at, 0, CHUNK_HEADER)?;
+        let bytes = without_headers(data, at, 0, CHUNK_HEADER)?.into_owned();
         let kind = word(&bytes, 3)?;
         (word(&bytes, 0)? == hash(&bytes[8..])).then_some(Header {
             data_size: word(&bytes, 1)?,

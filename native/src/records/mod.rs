@@ -87,7 +87,8 @@ impl Found {
         if !chunks::may_hold_records(header) {
             return end;
         }
-        let bytes = header.data(data, at).unwrap_or_default();
+        // A copy: the hash must be that of the bytes that are decompressed, and a file may change.
+        let bytes = header.data(data, at).unwrap_or_default().into_owned();
         if blocks::hash(&bytes) != header.data_hash {
             self.skip(at, end, Reason::Data);
             return end;

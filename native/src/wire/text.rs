@@ -1,5 +1,9 @@
 //! Texts by their text value (the offset of a length prefix in the profile's bytes). Values may come from anywhere.
+//!
+//! The bytes may be those of a mapped file, which another program may change at any moment: what is checked and then used,
+//! such as UTF-8, is a copy.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::error::Result;
@@ -13,6 +17,13 @@ pub fn slice(data: &[u8], value: u64) -> Result<&[u8]> {
     let start = usize::try_from(value).unwrap_or(usize::MAX).min(data.len());
     let span = Reader::new(&data[start..], start as u64, "text").span()?;
     Ok(&data[start..][span.start..span.end])
+}
+
+/// The text of a text value, made in `copy`; bytes that are not UTF-8 are replaced.
+pub fn read<'c>(data: &[u8], value: u64, copy: &'c mut Vec<u8>) -> Result<Cow<'c, str>> {
+    copy.clear();
+    copy.extend_from_slice(slice(data, value)?);
+    Ok(String::from_utf8_lossy(copy))
 }
 
 /// The text value of a length-delimited field inside the message at `value`, by tags from the outside in.
@@ -37,14 +48,18 @@ pub fn nested(data: &[u8], value: u64, path: &[u32]) -> Result<u64> {
 
 /// Equal texts get equal codes, counted from 0 in order of appearance. Second: the first text value of each code.
 pub fn codes(data: &[u8], values: &[u64]) -> Result<(Vec<i32>, Vec<u64>)> {
-    let mut seen: HashMap<&[u8], i32> = HashMap::new();
-    let mut firsts = Vec::new();
+    let mut seen: HashMap<Box<[u8]>, i32> = HashMap::new();
+    let (mut firsts, mut copy) = (Vec::new(), Vec::new());
     let mut codes = Vec::with_capacity(values.len());
     for &value in values {
         // A profile with more distinct texts than i32 would be far over 4 GiB of names alone; the code then saturates.
-        let code = *seen.entry(slice(data, value)?).or_insert_with(|| {
+        copy.clear();
+        copy.extend_from_slice(slice(data, value)?);
+        let code = seen.get(copy.as_slice()).copied().unwrap_or_else(|| {
+            let code = i32::try_from(firsts.len()).unwrap_or(i32::MAX);
             firsts.push(value);
-            i32::try_from(firsts.len() - 1).unwrap_or(i32::MAX)
+            seen.insert(copy.as_slice().into(), code);
+            code
         });
         codes.push(code);
     }

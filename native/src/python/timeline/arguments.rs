@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::trace::{Array, Read, Trace, TraceNames, optional};
-use crate::python::calls::without_gil;
+use crate::python::calls::{guarded, without_gil};
 use crate::timeline::answer::arguments::{self, Args, Extra, Sheet, Stats, Values};
 use crate::timeline::answer::hits;
 use crate::timeline::model::trace::NO_GROUP;
@@ -105,11 +105,13 @@ impl ArgsIn<'_> {
 #[pyfunction]
 fn trace_args<'py>(py: Python<'py>, args: ArgsIn<'py>, source: usize) -> PyResult<Bound<'py, PyBytes>> {
     let args = args.view()?;
-    let mut list = Vec::new();
-    args.collect(source, &mut list);
-    let mut out = Vec::new();
-    arguments::typed(&mut out, &args, &list, NO_GROUP, &[], true);
-    Ok(PyBytes::new(py, out.strip_prefix(b"\"args\":").unwrap_or(&out)))
+    guarded(|| {
+        let mut list = Vec::new();
+        args.collect(source, &mut list);
+        let mut out = Vec::new();
+        arguments::typed(&mut out, &args, &list, NO_GROUP, &[], true);
+        Ok(PyBytes::new(py, out.strip_prefix(b"\"args\":").unwrap_or(&out)))
+    })
 }
 
 /// One flag per source event: whether an argument's `key: value` contains the text (lower case when `fold`).

@@ -251,8 +251,11 @@ impl Trace {
     }
 
     /// Computes all levels of detail; queries do not wait for it.
-    fn compute_levels(&self, py: Python<'_>, threads: usize) {
-        py.detach(|| self.timeline.compute_levels(threads));
+    fn compute_levels(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
+        without_gil(py, || {
+            self.timeline.compute_levels(threads);
+            Ok(())
+        })
     }
 
     /// Per name with events in some rows (first to last) of tracks within a window (ps): (name id, count, wall time, time

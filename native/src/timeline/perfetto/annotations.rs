@@ -1,7 +1,6 @@
 //! Category and arguments of events: those that events with the same metadata share are encoded once. Texts are told by
 //! number: packets name them by it, and a packet with the texts precedes those that need them.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::kernels::rows::Seeded;
@@ -258,15 +257,17 @@ impl Interned {
     }
 }
 
-/// A text as UTF-8, cut if it is very long.
-fn shown(text: &[u8]) -> Cow<'_, [u8]> {
-    let whole = text.len() <= LONGEST_NAME;
-    let part = if whole { text } else { &text[..LONGEST_NAME] };
-    match (whole, String::from_utf8_lossy(part)) {
-        (true, Cow::Borrowed(_)) => Cow::Borrowed(text),
-        (true, Cow::Owned(text)) => Cow::Owned(text.into_bytes()),
-        (false, cut) => Cow::Owned(format!("{cut}...<truncated>").into_bytes()),
+/// A text as UTF-8, cut if it is very long; the text may change while it is read (`wire::text`), so its copy is checked.
+fn shown(text: &[u8]) -> Vec<u8> {
+    let copy = text[..text.len().min(LONGEST_NAME)].to_vec();
+    let mut shown = match String::from_utf8(copy) {
+        Ok(valid) => valid.into_bytes(),
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into_bytes(),
+    };
+    if text.len() > LONGEST_NAME {
+        shown.extend_from_slice(b"...<truncated>");
     }
+    shown
 }
 
 #[cfg(test)]
@@ -299,8 +300,7 @@ mod tests {
 
     #[test]
     fn texts_are_utf8_and_of_bounded_length() {
-        assert_eq!(shown(b"a\xff").as_ref(), "a\u{fffd}".as_bytes());
-        let cut = shown(&[b'x'; 20_000]).into_owned();
-        assert_eq!(cut.len(), LONGEST_NAME + "...<truncated>".len());
+        assert_eq!(shown(b"a\xff"), "a\u{fffd}".as_bytes());
+        assert_eq!(shown(&[b'x'; 20_000]).len(), LONGEST_NAME + "...<truncated>".len());
     }
 }
