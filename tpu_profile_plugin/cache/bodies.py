@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import struct
 import threading
 import zlib
@@ -21,8 +20,9 @@ _LARGE = 64 * 1024
 _PIECE = MIB
 _WINDOW = 1 << 15
 _GZIP_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
-_MAGIC = b"TPR2"
+_MAGIC = b"TPR3"
 _HEAD = struct.Struct("<4sI")
+_TYPE = struct.Struct("<I")
 
 
 class Body:
@@ -153,30 +153,26 @@ class DiskStore:
     def _write(self, key: str, body: Body) -> None:
         try:
             with self._files.writing(key) as file:
-                file.write(_packed_head(body))
-                file.write(body.plain)
+                file.writelines(_packed(body))
         except OSError as error:
             self._files.log_failure("Answers", error)
 
 
-def _packed_head(body: Body) -> bytes:
-    facts = {
-        "type": body.content_type,
-        "length": len(body.plain),
-        "crc": zlib.crc32(body.plain),
-    }
-    text = json.dumps(facts).encode()
-    return _HEAD.pack(_MAGIC, len(text)) + text
+def _packed(body: Body) -> tuple[bytes, bytes]:
+    """Magic and CRC-32 of all that follows: length of the media type, the type, the bytes."""
+    kind = body.content_type.encode()
+    facts = _TYPE.pack(len(kind)) + kind
+    return _HEAD.pack(_MAGIC, zlib.crc32(body.plain, zlib.crc32(facts))) + facts, body.plain
 
 
 def _unpack(data: bytes) -> Body | None:
+    """None if a bit of the data is wrong."""
     try:
-        magic, length = _HEAD.unpack_from(data)
-        start = _HEAD.size + length
-        facts = json.loads(data[_HEAD.size : start])
-        plain = data[start:]
-        if magic == _MAGIC and facts["length"] == len(plain) and facts["crc"] == zlib.crc32(plain):
-            return Body(plain, str(facts["type"]))
-    except (struct.error, ValueError, KeyError, TypeError):
-        pass
-    return None
+        magic, checksum = _HEAD.unpack_from(data)
+        (length,) = _TYPE.unpack_from(data, _HEAD.size)
+    except struct.error:
+        return None
+    if magic != _MAGIC or checksum != zlib.crc32(memoryview(data)[_HEAD.size :]):
+        return None
+    begin = _HEAD.size + _TYPE.size
+    return Body(data[begin + length :], data[begin : begin + length].decode())

@@ -1,6 +1,6 @@
 """Encodes values as bytes and decodes them: plain data, arrays, our own dataclasses; reading executes no stored code.
 
-Layout: magic, CRC-32 of the rest, length of the JSON text, the JSON text, the bytes of the arrays one after another.
+Layout: magic, CRC-32 of all that follows, length of the JSON text, the JSON text, the bytes of the arrays one after another.
 The text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself. Objects
 that occur more than once are stored once.
 """
@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-_MAGIC = b"TPS1"
-_HEAD = struct.Struct("<4sIQ")
+_MAGIC = b"TPS2"
+_HEAD = struct.Struct("<4sI")
+_LENGTH = struct.Struct("<Q")
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 _DTYPE = re.compile(r"[<>|=][biufcSU]\d{1,5}")
 _SEQUENCES: dict[type, str] = {tuple: "t", list: "l", set: "s", frozenset: "f"}
@@ -61,16 +62,18 @@ class Codec:
             text = json.dumps([writer.names, writer.node(value)], separators=(",", ":")).encode()
         except RecursionError as error:
             raise NotStorable("nested too deeply") from error
-        rest = b"".join([text, *writer.blobs])
-        return _HEAD.pack(_MAGIC, zlib.crc32(rest), len(text)) + rest
+        rest = b"".join([_LENGTH.pack(len(text)), text, *writer.blobs])
+        return _HEAD.pack(_MAGIC, zlib.crc32(rest)) + rest
 
     def decode(self, data: bytes) -> Any:
         """The value; raises ValueError for bytes that are damaged or not of this format."""
         try:
-            magic, checksum, length = _HEAD.unpack_from(data)
+            magic, checksum = _HEAD.unpack_from(data)
             rest = memoryview(data)[_HEAD.size :]
             if magic != _MAGIC or checksum != zlib.crc32(rest):
                 raise ValueError("damaged")
+            (length,) = _LENGTH.unpack_from(rest)
+            rest = rest[_LENGTH.size :]
             names, node = json.loads(bytes(rest[:length]))
             return _Reader([self.resolve(name) for name in names], rest[length:]).value(node)
         except _DAMAGES as error:

@@ -24,6 +24,8 @@ from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 _TEMPORARY = ".new-"
 _MIN_AGE_S = 10.0
+_MOST_SEALS = 4096
+_PIECE = 1 << 20
 _ABANDONED_S = 24 * 3600.0
 
 
@@ -41,6 +43,7 @@ class FileCache:
         self._lock = threading.Lock()
         self._unpruned_bytes: int | None = None
         self._warned = False
+        self._seals: dict[tuple[int, ...], str] = {}
 
     @property
     def limit(self) -> int:
@@ -73,10 +76,27 @@ class FileCache:
             return True
         return False
 
+    def seal(self, key: str) -> str:
+        """Size and checksum of the file of a key, which is read if it may have changed since; raises OSError."""
+        with self.open(key) as file:
+            identity = _identity(os.fstat(file.fileno()))
+            if (known := self._seals.get(identity)) is not None:
+                return known
+            seal = seal_of(file)
+            if _identity(os.fstat(file.fileno())) == identity:
+                if len(self._seals) >= _MOST_SEALS:
+                    self._seals.clear()
+                self._seals[identity] = seal
+            return seal
+
     def touch(self, key: str) -> None:
         """Marks the file as recently used."""
+        path = self.path(key)
         with contextlib.suppress(OSError):
-            os.utime(self.path(key))
+            seal = self._seals.pop(_identity(path.stat()), None)
+            os.utime(path)
+            if seal is not None:  # the new time changes no byte
+                self._seals[_identity(path.stat())] = seal
 
     def delete(self, key: str) -> None:
         """Deletes the file of a key, if it exists."""
@@ -146,6 +166,25 @@ class FileCache:
                 with contextlib.suppress(OSError):
                     path.unlink()
                 total -= size
+
+
+def seal_of(file: FileIO) -> str:
+    """Size and checksum of an open file."""
+    import numpy as np
+
+    from tpu_profile_plugin._native import checksum
+
+    piece = np.empty(_PIECE, np.uint8)
+    size = state = 0
+    file.seek(0)
+    while read := file.readinto(piece.data) or 0:
+        size, state = size + read, checksum(piece[:read], state)
+    return f"{size}:{state:08x}"
+
+
+def _identity(facts: os.stat_result) -> tuple[int, ...]:
+    """Another one after each write to a file; the time of its last change cannot be set."""
+    return (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
 def user_directory(name: str) -> Path:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
     Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
+_SEAL = "s"
+"""Ends the key of the file with the size and checksum of a copy."""
+
 Put = Callable[[int, bytes], None]
 """Called with an offset in the file and the bytes at that offset."""
 
@@ -90,14 +93,17 @@ class ContentCache:
 
     def _lookup(self, store: FileCache, key: str, size: int) -> Bytes | None:
         try:
+            seal = store.read(key + _SEAL).decode("ascii", "replace")
+            whole = store.seal(key) == seal
             with store.open(key) as file:
-                data = mapped(file, size)
+                data = mapped(file, size) if whole else None
         except OSError:
             return None
-        if data is None:
-            store.delete(key)
-        else:
-            store.touch(key)
+        for name in (key, key + _SEAL):
+            if data is None:
+                store.delete(name)
+            else:
+                store.touch(name)
         return data
 
     def _store(self, store: FileCache, key: str, size: int, fetch: Callable[[Put], None]) -> bool:
@@ -111,6 +117,9 @@ class ContentCache:
             with store.writing(key) as file:
                 reserve(file.fileno(), size)  # so that a full disk is noticed before anything is fetched
                 fetch(put)
+            seal = store.seal(key)
+            with store.writing(key + _SEAL) as file:
+                file.write(seal.encode())
         except OSError as error:
             store.log_failure("Copies of remote files", error)
             return False

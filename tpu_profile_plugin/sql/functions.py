@@ -3,7 +3,9 @@
 None reads or changes files, settings, the catalogue or other queries. Names of all supported versions of DuckDB.
 """
 
-_OPERATORS = "!= !__postfix !~~ !~~* % & && * ** + - -> ->> / // < <-> << <= <=> <@ = > >= >> @ @> ^ ^@ | || ~ ~~ ~~* ~~~"
+_OPERATORS = (
+    "!= !__postfix !~~ !~~* % & && * ** + - -> ->> / // < <-> << <= <=> <@ = > >= >> @ @> ^ ^@ | || ~ ~~ ~~* ~~~"
+)
 
 _LOGIC = "alias error greatest if ifnull is_histogram_other_bin isfinite isinf isnan least nullif switch typeof xor"
 

@@ -134,18 +134,22 @@ class Query:
             files, notes = self._read(tables)
             self._tell("running")
             empty = {name: _sql_types(relation) for name, relation in known.items() if name not in files}
+            failure: QueryFailed | None = None
             try:
                 facts, rows = self._ask({**request, "files": files, "empty": empty})
+            except QueryFailed as error:
+                failure = error
+            damaged = self._damaged(files, failure)
+            if not damaged:
+                if failure is not None:
+                    raise failure
                 break
-            except QueryFailed as error:  # a file was damaged, or deleted by another program
-                table = error.details.get("table")
-                if table is None:
-                    raise
-                if attempt + 1 == _ATTEMPTS:
-                    from tpu_profile_plugin.sql.table_files import too_small
+            if attempt + 1 == _ATTEMPTS:
+                from tpu_profile_plugin.sql.table_files import too_small
 
-                    raise too_small(table) from None
-                self._drop(files[table])
+                raise too_small(next(iter(damaged)))
+            for paths in damaged.values():
+                self._drop(paths)
         if facts["cut"]:
             notes = [f"Only the first {self._limits.rows:,} rows are shown.", *notes]
         return Result(
@@ -180,6 +184,17 @@ class Query:
             raise first
         self._tell("waiting", "", total, total)
         return files, list(notes)
+
+    def _damaged(self, files: Mapping[str, list[str]], failure: QueryFailed | None) -> dict[str, list[str]]:
+        """By table the files that another program damaged or deleted, perhaps while they were read."""
+        damaged: dict[str, list[str]] = {}
+        for name, paths in files.items():
+            if failure is not None and failure.details.get("table") == name:
+                damaged[name] = paths
+            elif self._files is not None:
+                kept = [path for path in paths if path not in self._temporary]
+                damaged[name] = self._files.damaged(kept)
+        return {name: paths for name, paths in damaged.items() if paths}
 
     def _drop(self, paths: Sequence[str]) -> None:
         if self._files is not None:

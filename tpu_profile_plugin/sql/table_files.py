@@ -14,7 +14,8 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from tpu_profile_plugin.cache.files import FileCache, build_identity
@@ -24,7 +25,7 @@ from tpu_profile_plugin.run.losses import known_losses, sentences, unreadable_ho
 from tpu_profile_plugin.run.relations.relation import Relation, frugal
 from tpu_profile_plugin.tables.files import write_parquet
 
-_FORMAT = 1
+_FORMAT = 2
 _NOTES = "n"
 _MOST_LOSSES = 3
 _REST_S = 60.0
@@ -86,6 +87,11 @@ class TableFiles:
         with contextlib.suppress(OSError):
             path.unlink()
 
+    def damaged(self, paths: Collection[str]) -> list[str]:
+        """Those of the kept files whose bytes another program has changed, perhaps while they were read."""
+        of_path = {str(files.path(Path(path).name)): files for path in paths for files in self._caches()}
+        return [path for path in paths if Path(path).exists() and _notes(of_path[path], Path(path).name) is None]
+
     def _make(
         self, files: FileCache, key: str, run: RunHosts, relation: Relation, on_rows: Callable[[int], None]
     ) -> tuple[Path, tuple[str, ...], bool]:
@@ -96,30 +102,29 @@ class TableFiles:
         notes = _missing(run) if relation.lasting else ()
         if not relation.lasting or any(not host.permanent for host in run.left_out):
             return files.path(name), notes, True
+        seal = files.seal(name)
         # Rows first: a file whose notes exist is complete.
         try:
             files.path(name).replace(files.path(key))
         except FileNotFoundError:
             raise too_small(relation.name) from None
         with files.writing(key + _NOTES) as file:
-            file.write(json.dumps(notes).encode())
+            file.write(_about(seal, notes))
         return files.path(key), notes, False
 
     def _known(self, key: str) -> tuple[Path, tuple[str, ...]] | None:
         """A complete file and its notes; marks it as used."""
-        for files in (self._files, *list(self._spare.values())):
-            if files is None:
-                continue
-            try:
-                notes = json.loads(files.read(key + _NOTES))
-                if not files.has(key):
-                    continue
-            except (OSError, ValueError):
-                continue
-            files.touch(key)
-            files.touch(key + _NOTES)
-            return files.path(key), tuple(map(str, notes))
+        for files in self._caches():
+            notes = _notes(files, key)
+            if notes is not None:
+                files.touch(key)
+                files.touch(key + _NOTES)
+                return files.path(key), notes
         return None
+
+    def _caches(self) -> list[FileCache]:
+        """Where files may be."""
+        return [*([] if self._files is None else [self._files]), *list(self._spare.values())]
 
     def _places(self) -> Iterator[FileCache]:
         """Where files may be written: the cache, unless that failed a moment ago, a temporary directory, memory."""
@@ -153,6 +158,28 @@ class TableFiles:
 def _remove(directories: list[str]) -> None:
     for directory in directories:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _about(seal: str, notes: Sequence[str]) -> bytes:
+    """What tells that a file is complete and whole: the checksum of what follows, the seal of the file, and its notes."""
+    text = json.dumps([seal, notes]).encode()
+    return _checksum(text) + b"\n" + text
+
+
+def _notes(files: FileCache, key: str) -> tuple[str, ...] | None:
+    """The notes of a complete file, all of whose bytes are as they were written."""
+    try:
+        checksum, _, text = files.read(key + _NOTES).partition(b"\n")
+        if checksum != _checksum(text):
+            return None
+        seal, notes = json.loads(text)
+        return tuple(notes) if files.seal(key) == seal else None
+    except (OSError, ValueError):
+        return None
+
+
+def _checksum(text: bytes) -> bytes:
+    return f"{zlib.crc32(text):08x}".encode()
 
 
 def _missing(run: RunHosts) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def test_statements_are_stopped(logs: Path) -> None:
 
 def test_the_process_outlives_half_a_surrogate_pair(logs: Path) -> None:
     opened = tp.open(logs)
-    for statement in ("SELECT '\ud800'", "SELECT 1 AS \"\udfff\"", "-- \ud800\nSELECT 1", "SELECT chr(55296)"):
+    for statement in ("SELECT '\ud800'", 'SELECT 1 AS "\udfff"', "-- \ud800\nSELECT 1", "SELECT chr(55296)"):
         with pytest.raises(REFUSALS, match="surrogate|UTF8"):
             opened.sql(statement)
         assert opened.sql("SELECT 1 AS one")["one"].tolist() == [1]
@@ -70,5 +70,7 @@ def test_functions_are_a_closed_list() -> None:
     harmless = {"error", "gen_random_uuid", "random", "uuid", "uuidv4", "uuidv7"}
     assert changing - harmless
     assert not (changing - harmless) & FUNCTIONS
-    state = re.compile("__|duckdb_|has_|inet_|pg_|pragma_|read_|col_description|.*(current_(data|q|r|s|u)|getenv|serial)")
+    state = re.compile(
+        "__|duckdb_|has_|inet_|pg_|pragma_|read_|col_description|.*(current_(data|q|r|s|u)|getenv|serial)"
+    )
     assert [name for name in FUNCTIONS if state.match(name)] == []
