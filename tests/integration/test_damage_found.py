@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 
+import pytest
 from builders.damage import programs
 from builders.damage.wire import event, line, named, plane, text
 from builders.logdirs import write
@@ -125,6 +126,27 @@ def test_planes_beyond_the_limit_are_not_read(board, logdir):
         "The file has 5001 planes; the first 4096 are read.",
     )
     assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == 4096
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        (plane("/host:CPU") * 16_384, "The file has 16384 planes; the first 4096 are read."),
+        (plane("/host:CPU") * 16_385, None),
+        (plane("/host:CPU", [b"\x1a\x00" * (1 << 20)]), "The file has 1048576 lines; the first 65536 are read."),
+        (plane("/host:CPU", [b"\x1a\x00" * ((1 << 20) + 1)]), None),
+    ],
+    ids=["planes", "too many planes", "lines", "too many lines"],
+)
+def test_of_how_many_planes_and_lines_the_first_are_read(board, logdir, data, read):
+    write(logdir, {"damage/plugins/profile/d/h.xplane.pb": data})
+    status = ask(board, logdir, data, "profile_contents").status_code
+    (problem,) = board.json("run_info", run="damage/d")["problems"]
+    if read is None:
+        assert (status, problem["code"]) == (422, "corrupt_profile")
+        assert problem["message"].startswith("too many entries in X")
+    else:
+        assert (status, problem["code"], problem["message"]) == (200, "too_many", read)
 
 
 def test_lines_beyond_the_limit_are_not_read(board, logdir):

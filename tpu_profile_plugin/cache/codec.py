@@ -1,8 +1,8 @@
 """Encodes values as bytes and decodes them: plain data, arrays, our own dataclasses; reading executes no stored code.
 
-Layout: magic, CRC-32 of all that follows, length of the JSON text, the JSON text, the bytes of the arrays one after another.
-The text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself. Objects
-that occur more than once are stored once.
+Layout: magic, CRC-32 of all that follows, length of the JSON text, the JSON text, the bytes of the arrays one after
+another. The text is [names of classes, node]; in a node a list is [kind, ...] and everything else stands for itself.
+Objects that occur more than once are stored once.
 """
 
 from __future__ import annotations

@@ -174,7 +174,9 @@ class Server:
                 answer = handler(request)
         except ProfileError as error:
             answer = error_answer(error)
-        except Exception:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # of native code, too: no failure may end the connection without an answer
             _LOG.exception("request %r failed", request.path)
             answer = error_answer(ProfileError("The server failed on this request; see its log for the reason."))
         return send(answer, request, start_response, self._policy)

@@ -102,9 +102,9 @@ class TableFiles:
         notes = _missing(run) if relation.lasting else ()
         if not relation.lasting or any(not host.permanent for host in run.left_out):
             return files.path(name), notes, True
-        seal = files.seal(name)
         # Rows first: a file whose notes exist is complete.
         try:
+            seal = files.seal(name)
             files.path(name).replace(files.path(key))
         except FileNotFoundError:
             raise too_small(relation.name) from None
@@ -161,7 +161,7 @@ def _remove(directories: list[str]) -> None:
 
 
 def _about(seal: str, notes: Sequence[str]) -> bytes:
-    """What tells that a file is complete and whole: the checksum of what follows, the seal of the file, and its notes."""
+    """What tells that a file is complete and whole: a checksum of what follows, its seal, and its notes."""
     text = json.dumps([seal, notes]).encode()
     return _checksum(text) + b"\n" + text
 

@@ -42,7 +42,7 @@ def test_statements_are_stopped(logs: Path) -> None:
 def test_the_process_outlives_half_a_surrogate_pair(logs: Path) -> None:
     opened = tp.open(logs)
     for statement in ("SELECT '\ud800'", 'SELECT 1 AS "\udfff"', "-- \ud800\nSELECT 1", "SELECT chr(55296)"):
-        with pytest.raises(REFUSALS, match="surrogate|UTF8"):
+        with pytest.raises(REFUSALS, match=r"surrogate|UTF8"):
             opened.sql(statement)
         assert opened.sql("SELECT 1 AS one")["one"].tolist() == [1]
 
