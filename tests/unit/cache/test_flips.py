@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from builders.logdirs import write
 from builders.planes import tpu
 
 import tpu_profile_plugin as tp
+from tpu_profile_plugin.cache import files as module
 from tpu_profile_plugin.cache.bodies import Body, DiskStore
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.logdir.remote import ContentCache
@@ -131,11 +133,13 @@ def test_tables(tmp_path: Path) -> None:
 
 
 def test_a_seal_is_computed_once_until_a_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tpu_profile_plugin.cache import files as module
+    read: list[FileIO] = []
 
-    read: list[int] = []
-    real = module.seal_of
-    monkeypatch.setattr(module, "seal_of", lambda file: read.append(1) or real(file))
+    def counted(file: FileIO, real: Callable[[FileIO], str] = module.seal_of) -> str:
+        read.append(file)
+        return real(file)
+
+    monkeypatch.setattr(module, "seal_of", counted)
     cache = FileCache(tmp_path, 1 << 20)
     with cache.writing("ab12") as file:
         file.write(b"123456789")
