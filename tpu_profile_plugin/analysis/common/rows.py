@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import chain
@@ -49,6 +50,13 @@ def row_codes(*columns: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[I
     Args:
       columns: at least one, of equal length.
     """
+    widths = [int(column.max()) - int(column.min()) + 1 for column in columns] if len(columns[0]) else []
+    # Values that lie close together make one number of a row, which is numbered once.
+    if len(columns) > 1 and math.prod(widths) <= 4 * len(columns[0]):
+        code = np.zeros(len(columns[0]), np.int64)
+        for column, width in zip(columns, widths, strict=True):
+            code = code * width + _above_least(column).astype(np.int64)
+        columns = (code,)
     count, code = _codes(columns[0])
     for column in columns[1:]:
         distinct, column_code = _codes(column)
@@ -73,12 +81,16 @@ def _codes(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> tuple[int, I
     if spread > 4 * len(column):
         distinct, code = np.unique(column, return_inverse=True)
         return len(distinct), code.reshape(-1).astype(np.int64)
-    # A difference fits the unsigned type, but not always the signed one.
-    place = (column - column.min()).view(f"u{column.itemsize}")
+    place = _above_least(column)
     used = np.zeros(spread + 1, np.bool_)
     used[place] = True
     number = np.cumsum(used) - 1
     return int(number[-1]) + 1, number[place]
+
+
+def _above_least(column: np.ndarray[tuple[int], np.dtype[np.integer]]) -> Any:
+    """Each value less the least, which fits the unsigned type, but not always the signed one."""
+    return (column - column.min()).view(f"u{column.itemsize}")
 
 
 def sums_by(code: np.ndarray[Any, np.dtype[np.integer]], values: np.ndarray[Any, Any], count: int) -> Any:
