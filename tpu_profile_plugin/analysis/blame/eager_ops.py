@@ -39,6 +39,8 @@ _AROUND_GRAPH = re.compile(
     rf"(?:\w+/)*{COMPILED}|TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper|Pregraph bytecode|CompiledFunction\Z"
 )
 """What a call of a compiled function takes beside its graphs: guards, wrappers, bytecode."""
+_CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
+"""What calls a graph, and has its time where the graph itself is not recorded."""
 _OPTIMIZER = re.compile(r"(?:^|/)Optimizer\.step#(?P<name>[\w.]+?)(?:\.step)?/")
 _NO_RANGE = re.compile(
     r"[$<]|nn\.Module: |ProfilerStep|Optimizer\.|DistributedDataParallel\.|FullyShardedDataParallel\.|FSDP::"
@@ -78,8 +80,11 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
     loose = of_kind(one.name.startswith(f"{COMPILED}/") for one in ops)
     around = of_kind(_AROUND_GRAPH.match(name) is not None for name in names)
     graphs = of_kind(name == GRAPH for name in names)
+    if not graphs.any():
+        graphs = of_kind(_CALLS_GRAPH.fullmatch(name) is not None for name in names)
+        around &= ~graphs
     if around.any() and not graphs.any():
-        loose |= of_kind(name.startswith("aten::") for name in names)
+        loose |= of_kind(name.startswith("aten::") for name in names) & ~graphs
     broken = loose.any() and ps[loose].sum() >= ps[graphs].sum()
     take(Nature.BROKEN_GRAPH, "ops of a compiled function outside of its graphs", loose | (around & broken))
     take(Nature.COMPILED_CALL, "calls of compiled functions", around)

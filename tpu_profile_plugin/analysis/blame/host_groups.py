@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
-from tpu_profile_plugin.analysis.blame.op_groups import base_name
-from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, callers, depths, inclusive, with_callees
+from tpu_profile_plugin.analysis.blame.op_groups import base_name, by_name
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.blame.stacks import (
+    NOWHERE,
+    callers,
+    depths,
+    inclusive,
+    launched_at,
+    with_callees,
+)
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 NEARLY_ALL = 0.9
@@ -24,6 +33,7 @@ MOST_CALLERS = 100
 """A call that calls itself is looked for in so many callers."""
 LEAST_CALL = 0.001
 """Calls with less of a group's time are not looked at."""
+MOST_HELPERS = 2
 LEAST_GROUP = 0.02
 """Smaller parts of the steps are no group of their own."""
 WAITING = (
@@ -43,7 +53,7 @@ class HostGroup:
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       inner_ps: the part of it in `inner`.
       rows: int64, those of the `HostBlame`.
-      eager: the ops that it launches one by one take longer.
+      eager: the ops that it launches one by one take longer; input: most of it is waiting for input.
     """
 
     name: str
@@ -53,6 +63,7 @@ class HostGroup:
     rows: I64
     inner_ps: int = 0
     eager: bool = False
+    input: bool = False
 
     def launched_ps(self, blame: HostBlame) -> int:
         """The time of ops that the calls of its rows launch one by one, directly or not."""
@@ -122,6 +133,26 @@ def function_groups(blame: HostBlame, most: int = 3) -> list[FunctionGroup]:
     rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
     groups = _Functions(blame, rows).groups(most)
     return [_with_ops(blame, group) for group in groups if group.name.startswith("$")]
+
+
+def helper_groups(blame: HostBlame) -> list[FunctionGroup]:
+    """The ops of PyTorch that single functions of the program launch, none of them a matrix product."""
+    kinds = [by_name(op.name) for op in blame.ops]
+    eager = np.array([kind.startswith("aten::") and "compiled" not in kind for _, kind in kinds], np.bool_)
+    rows = np.flatnonzero((blame.op >= 0) & (blame.node >= 0))
+    rows = rows[eager[blame.op[rows]]] if len(rows) else rows
+    if not len(rows) or not blame.stacks.own.any():
+        return []
+    node, which = np.unique(blame.node[rows], return_inverse=True)
+    names, of_node = np.unique([launched_at(blame.stacks, one) for one in node.tolist()], return_inverse=True)
+    name, ps = of_node.reshape(-1)[which.reshape(-1)], blame.ps[rows]
+    matrix = np.array([nature is Nature.MATRIX for nature, _ in kinds], np.bool_)[blame.op[rows]]
+    sums = np.asarray(sums_by(name, ps, len(names)), np.int64)
+    sums[np.unique(name[matrix])] = 0
+    of_rank = np.argsort(-sums, kind="stable")[:MOST_HELPERS].tolist()
+    groups = [(str(names[i]), rows[name == i]) for i in of_rank if sums[i] and names[i]]
+    found = [HostGroup(name, "", int(blame.ps[mine].sum()), blame.by_part(mine), mine) for name, mine in groups]
+    return [replace(_with_ops(blame, group), model_ps=0) for group in found]
 
 
 def largest_group(blame: HostBlame, parts: Collection[int]) -> HostGroup | None:

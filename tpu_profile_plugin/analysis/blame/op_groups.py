@@ -71,7 +71,7 @@ class OpGroup:
     kinds: tuple[str, ...]
 
 
-def op_groups(blame: HostBlame, hlo: HloOps, most: int = 3) -> list[OpGroup]:
+def op_groups(blame: HostBlame, hlo: HloOps, most: int = 5) -> list[OpGroup]:
     """The kinds of ops with most time, most first."""
     rows = np.flatnonzero(blame.op >= 0)
     if not len(rows):

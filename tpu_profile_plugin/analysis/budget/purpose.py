@@ -65,12 +65,28 @@ class Purpose(IntEnum):
     CONVERSION = 23
     """Makes arrays or tensors of Python objects, or Python objects of them."""
     RANDOM = 24
-    """Draws random numbers one by one."""
+    """Draws random numbers on the host."""
     FILE = 25
     """Reads, writes, decodes or compresses files."""
     NETWORK = 26
     PROCESS = 27
     """Starts another program, or waits for it."""
+    COLLECTIVE = 28
+    """Exchanges data with other ranks, and waits for them."""
+    IMAGE = 29
+    """Decodes, resizes or augments images, video or sound."""
+    ARRAY = 30
+    """Computes with NumPy and libraries of arrays on the host."""
+    FORMAT = 31
+    """Makes texts of arrays and other objects."""
+    SERIALISE = 32
+    """Packs objects into bytes, or unpacks them: pickle, protobuf, MessagePack."""
+    DATABASE = 33
+    IMPORT = 34
+    """Imports modules."""
+    PLOT = 35
+    SIMULATION = 36
+    """A step of an environment or simulator."""
 
 
 _PY = r"^\$(?:\S*/)?"
@@ -85,6 +101,10 @@ def _c(modules: str, names: str) -> str:
 _EVALUATE = (
     r"(?!\w*train)(?:\w*_)?(?:eval|evaluate|evaluation|validate|validation)(?:_(?:step|epoch|loop|model|fn|batch))?"
 )
+_ARRAYS = (
+    "(?:arg)?sort|(?:arg)?partition|searchsorted|nonzero|cumsum|cumprod|dot|matmul|take|repeat|choose|compress|copy|astype"
+    "|reshape|transpose|sum|mean|std|var|argm(?:ax|in)|clip|round|fill|put"
+)
 _PATTERNS = (
     (Purpose.COLLECTION, rf"{_PY}gc collect\Z|{_PY}__init__\.py:\d+ _xla_gc_callback\Z"),
     (Purpose.PROFILER, rf"{_PY}profiler\w*\.py:\d+ (?:start|stop|trace|__enter__|__exit__)"),
@@ -96,7 +116,7 @@ _PATTERNS = (
     ),
     (
         Purpose.CHECKPOINT,
-        rf"{_PY}(?:_?pickle|marshal) dump|{_PY}(?:_?pickle|cloudpickle|_?dill|numpy_pickle)\.py:\d+ dump"
+        rf"{_PY}(?:_?pickle|marshal) dump\Z|{_PY}(?:_?pickle|cloudpickle|_?dill|numpy_pickle)\.py:\d+ dump\Z"
         rf"|{_PY}_?npyio(?:_impl)?\.py:\d+ _?save\w*\Z|{_PY}format\.py:\d+ write_array\Z|{_PY}numpy save\w*\Z"
         rf"|{_PY}serialization\.py:\d+ (?:_?save|_legacy_save|to_bytes|msgpack_serialize)\Z"
         rf"|{_PY}\w*(?:checkpointer|checkpoint_manager|checkpoint_handler)\.py:\d+ "
@@ -106,7 +126,7 @@ _PATTERNS = (
         rf"|{_PY}save\.py:\d+ save\w*\Z|{_PY}(?:training|trainer|model)\.py:\d+ save(?:_weights)?\Z"
         rf"|{_PY}(?:_)?safetensors\w* serialize\w*\Z"
         r"|^(?:EagerLocalExecute: )?(?:SaveV2|MergeV2Checkpoints|RestoreV2)(?:\Z|:)|:SaveV2\Z"
-        r"|[/.](?:orbax|safetensors)/",
+        r"|[/.$](?:orbax|safetensors)/",
     ),
     (
         Purpose.LOGGING,
@@ -117,12 +137,16 @@ _PATTERNS = (
         rf"|{_PY}\w+\.py:\d+ (?:add|write)_(?:scalars?|histograms?|images?|summary|texts?|hparams)\Z"
         rf"|{_PY}(?:wandb_run|fluent)\.py:\d+ log\w*\Z|{_PY}_?histograms(?:_impl)?\.py:\d+ histogram"
         r"|^(?:EagerLocalExecute: )?Write\w*Summary(?:\Z|:)|:Write\w*Summary\Z"
-        r"|[/.](?:wandb|mlflow|tensorboardX?|absl/logging|clu/metric_writers)/",
+        r"|[/.$](?:wandb|mlflow|tensorboardX?|absl/logging|clu/metric_writers|tqdm|rich|loguru|structlog)/",
     ),
     (
         Purpose.EVALUATION,
         rf"^\$\S*[^ :/]\.py:\d+ {_EVALUATE}\Z|{_PY}(?:training|trainer)\.py:\d+ test_\w+\Z"
         rf"|^PjitFunction\({_EVALUATE}\)\Z|^(?:EagerLocalExecute: )?__inference_(?:test_function|{_EVALUATE})_\d+\Z",
+    ),
+    (
+        Purpose.PLOT,
+        r"[/.$](?:matplotlib|plotly|seaborn)/",
     ),
     (
         Purpose.ITERATOR,
@@ -135,7 +159,7 @@ _PATTERNS = (
         Purpose.INPUT,
         r"^(?:MultiDevice)?IteratorGetNext|OptionalGetValue|enumerate\(DataLoader\)|DataLoaderIter"
         rf"|{_PY}dataloader\.py:\d+ |{_PY}(?:iterator_ops|dataset_ops|data_loader|dataset_iterator)\.py:\d+ "
-        rf"(?:__next__|next|_next_internal)\Z|[/.]grain/",
+        rf"(?:__next__|next|_next_internal)\Z|[/.$]grain/",
     ),
     (
         Purpose.BATCHING,
@@ -143,16 +167,21 @@ _PATTERNS = (
     ),
     (Purpose.COPY, rf"{_PY}copy\.py:\d+ (?:deepcopy|_deepcopy_\w+|_reconstruct)\Z"),
     (
+        Purpose.COLLECTIVE,
+        rf"{_PY}(?:torch/distributed/)?distributed_c10d\.py:\d+ |{_PY}multihost_utils\.py:\d+ |[/.$](?:horovod|mpi4py)/"
+        r"|^<built-in method wait of pybind11|^\$mpi4py",
+    ),
+    (
         Purpose.PROCESS,
         rf"{_PY}subprocess\.py:\d+ |{_PY}os\.py:\d+ (?:popen|system)\Z|"
-        + _c("posix|_posixsubprocess", "waitpid|wait\\w*|system|fork_exec|posix_spawn"),
+        + _c("posix|_posixsubprocess", "waitpid|wait[34]|waitid|system|fork_exec|posix_spawn"),
     ),
     (
         Purpose.NETWORK,
         rf"{_PY}(?:http/)?client\.py:\d+ (?:request|send|getresponse|connect|begin|_read_status|endheaders)\Z"
         rf"|{_PY}(?:urllib/)?request\.py:\d+ (?:urlopen|urlretrieve)\Z|{_PY}connectionpool\.py:\d+ "
         rf"|{_PY}sessions\.py:\d+ (?:request|send|get|post|put)\Z|{_PY}(?:socket|ssl)\.py:\d+ "
-        rf"|{_PY}_channel\.py:\d+ (?:__call__|_blocking|result|_next)\Z|[/.](?:urllib3|aiohttp|botocore|httpx)/|"
+        rf"|{_PY}_channel\.py:\d+ (?:__call__|_blocking|result|_next)\Z|[/.$](?:urllib3|aiohttp|botocore|httpx)/|"
         + _c("_socket|_ssl|<unknown>", "recv|recv_into|sendall|connect|getaddrinfo|gethostbyname"),
     ),
     (
@@ -160,7 +189,7 @@ _PATTERNS = (
         rf"{_PY}queues?\.py:\d+ (?:get|put|join)\Z|{_PY}_queue get\Z|{_PY}<unknown> (?:get|poll)\Z"
         rf"|{_PY}_base\.py:\d+ (?:result|result_iterator|wait|as_completed)\Z|{_PY}pool\.py:\d+ (?:next|get|wait)\Z"
         rf"|{_PY}threading\.py:\d+ (?:wait|wait_for|join|_wait_for_tstate_lock)\Z"
-        rf"|{_PY}connection\.py:\d+ (?:recv|recv_bytes|poll|wait)\Z|{_PY}selectors\.py:\d+ select\Z"
+        rf"|{_PY}connection\.py:\d+ (?:recv|send|(?:recv|send)_bytes|poll|wait)\Z|{_PY}selectors\.py:\d+ select\Z"
         r"|^<built-in method get of _queue\.SimpleQueue object>\Z",
     ),
     (
@@ -170,6 +199,22 @@ _PATTERNS = (
     (Purpose.SLEEP, _c("time", "sleep")),
     (Purpose.ALLOCATION, r"^(?:cuda|hip)(?:Malloc|Free)\Z|^(?:cu|hip)Mem(?:Create|Release|Map|Unmap|SetAccess)\Z"),
     (
+        Purpose.DATABASE,
+        r"[/.$](?:sqlalchemy|psycopg2?|pymongo|redis|lmdb|duckdb)/|^<built-in method \w+ of sqlite3\.\w+ object>\Z"
+        r"|^\$(?:_?sqlite3|lmdb|duckdb)",
+    ),
+    (Purpose.IMPORT, r"^(?:\$|<)?<?frozen importlib|^\$builtins __import__\Z|^<built-in function __import__>\Z"),
+    (
+        Purpose.SIMULATION,
+        rf"[/.$](?:gym|gymnasium|dm_env|dm_control|mujoco|pettingzoo|stable_baselines3/common/vec_env|brax)/"
+        rf"|{_PY}(?:\w*_)?env(?:s|ironments?)?(?:_\w+)?\.py:\d+ (?:step|reset)\Z",
+    ),
+    (
+        Purpose.FORMAT,
+        rf"{_PY}(?:torch/)?_tensor_str\.py:\d+ |{_PY}(?:\S*/)?arrayprint\.py:\d+ |{_PY}pprint\.py:\d+ "
+        rf"|{_PY}(?:string|textwrap|reprlib)\.py:\d+ |{_PY}\S+\.py:\d+ __(?:repr|str|format)__\Z",
+    ),
+    (
         Purpose.JSON,
         rf"{_PY}json/|{_PY}__init__\.py:\d+ (?:loads|dumps)\Z|{_PY}(?:decoder|encoder)\.py:\d+ "
         r"(?:decode|raw_decode|encode|iterencode|_iterencode\w*)\Z|^\$(?:_json|json\.\w+|orjson|ujson|simplejson) ",
@@ -178,7 +223,7 @@ _PATTERNS = (
         Purpose.TEXT,
         rf"{_PY}re(?:/__init__)?\.py:\d+ |{_PY}__init__\.py:\d+ (?:sub|subn|findall|finditer|fullmatch)\Z"
         rf"|{_PY}tokenization_\w+\.py:\d+ |{_PY}tokeniz(?:er|ers|e)\.py:\d+ "
-        r"|[/.](?:sentencepiece|tokenizers|nltk|spacy)/|^<built-in method \w+ of (?:re\.Pattern|Tokenizer) object>\Z|"
+        r"|[/.$](?:sentencepiece|tokenizers|nltk|spacy)/|^<built-in method \w+ of (?:re\.Pattern|Tokenizer) object>\Z|"
         + _c("<unknown>", "findall|finditer|sub|subn|fullmatch|encode_batch|decode_batch"),
     ),
     (
@@ -189,23 +234,35 @@ _PATTERNS = (
     ),
     (
         Purpose.TABLE,
-        rf"[/.]pandas/|{_PY}(?:frame|series|groupby|managers|indexing|generic)\.py:\d+ (?:apply|iterrows|itertuples"
+        rf"[/.$]pandas/|{_PY}(?:frame|series|groupby|managers|indexing|generic)\.py:\d+ (?:apply|iterrows|itertuples"
         r"|merge|join|groupby|sort_values|to_numpy|_getitem_\w+|_get_item\w*|fillna|astype|sample|concat|agg|aggregate"
         r"|drop|query|map|reindex|_ixs|items|to_dict|reset_index|_take_with_is_copy|take)\Z",
     ),
     (
         Purpose.RANDOM,
-        rf"{_PY}random\.py:\d+ |" + _c("_random|<unknown>", "random|getrandbits"),
+        rf"{_PY}random\.py:\d+ |^<built-in method \w+ of numpy\.random\.|^\$numpy\.random\S* |"
+        + _c("_random|<unknown>", "random|getrandbits"),
+    ),
+    (
+        Purpose.SERIALISE,
+        rf"{_PY}(?:_?pickle|cloudpickle|_?dill|marshal|_?msgpack)(?:\.py:\d+)? |{_PY}reduction\.py:\d+ dumps\Z"
+        r"|[/.$]google/protobuf/|^<built-in method (?:SerializeToString|ParseFromString|FromString) of |"
+        + _c("_struct|_csv|_ast|<unknown>", "pack|pack_into|unpack|unpack_from|iter_unpack|packb|unpackb"),
+    ),
+    (
+        Purpose.IMAGE,
+        rf"{_PY}(?:Image|ImageOps|ImageEnhance|ImageFilter|JpegImagePlugin|PngImagePlugin)\.py:\d+ |^\$cv2 "
+        r"|[/.$](?:PIL|torchvision/transforms|skimage|albumentations|imageio|librosa|torchaudio|decord|av)/|"
+        + _c("cv2|<unknown>", "imread|imdecode|resize|warpAffine|cvtColor"),
     ),
     (
         Purpose.FILE,
         rf"{_PY}(?:gzip|bz2|lzma|zipfile|tarfile|_compression)\.py:\d+ |{_PY}zipfile/"
         rf"|{_PY}_?npyio(?:_impl)?\.py:\d+ load|{_PY}format\.py:\d+ read_\w+\Z"
-        rf"|{_PY}Image\.py:\d+ (?:open|load|convert|resize)\Z|{_PY}(?:readers|parquet)\.py:\d+ read_\w+\Z"
-        r"|[/.](?:PIL|h5py|pyarrow|soundfile|imageio)/|^\$cv2 |"
+        rf"|{_PY}(?:readers|parquet)\.py:\d+ read_\w+\Z|[/.$](?:h5py|pyarrow|soundfile|fsspec|zarr)/|"
         + _c(
             "io|_io|posix|zlib|_bz2|_lzma|<unknown>",
-            "open|read|read1|readline|readlines|readinto|write|compress|decompress|scandir|listdir|imread|imdecode",
+            "open|read|read1|readline|readlines|readinto|write|compress|decompress|scandir|listdir",
         ),
     ),
     (
@@ -213,6 +270,12 @@ _PATTERNS = (
         rf"{_PY}constant_op\.py:\d+ |{_PY}tensor_conversion\w*\.py:\d+ |^(?:convert_to_tensor|tf\.constant)\Z"
         r"|^<built-in method (?:tensor|as_tensor|tolist) of |"
         + _c("numpy|torch|numpy\\.\\S+|torch\\.\\S+", "array|asarray|asanyarray|fromiter|tensor|as_tensor|tolist"),
+    ),
+    (
+        Purpose.ARRAY,
+        r"[/.$](?:numpy/(?:lib|_?core|fft|linalg|ma)|scipy|sklearn|numba)/|^<built-in method \w+ of numpy\.ufunc "
+        rf"|^<built-in method (?:{_ARRAYS}) of numpy\.ndarray object>\Z"
+        rf"|^\$(?:numpy|scipy)\S* (?:{_ARRAYS}|concatenate|stack|where|einsum|convolve|bincount|unique|pad|isin)\Z",
     ),
 )
 _HASH, _DIGEST = re.compile(r"^\$<unknown> update\Z"), re.compile(r" (?:hex)?digest\Z|^\$_(?:hashlib|sha|md5|blake)")

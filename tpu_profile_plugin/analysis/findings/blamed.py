@@ -15,6 +15,7 @@ from tpu_profile_plugin.analysis.blame.host_groups import (
     FunctionGroup,
     HostGroup,
     function_groups,
+    helper_groups,
     host_groups,
     launches_only,
 )
@@ -28,22 +29,30 @@ from tpu_profile_plugin.analysis.common.spans import no_time, times_of
 from tpu_profile_plugin.analysis.devices import cpu_torch
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
+from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
-from tpu_profile_plugin.analysis.findings.part_advice import HOST, ORDINARY, SMALL, advice_of_ops
+from tpu_profile_plugin.analysis.findings.part_advice import HOST, SMALL, advice_of_function, advice_of_ops
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_US, duration
 
+_CODE = tuple(
+    column for name in ("idle_host", "idle_transfer", "idle_launch", "idle_other") for column in members(name)
+)
 LEAST_PART = 0.10
 """Least share of the step of a part that is not ordinary work."""
+LEAST_ON_CPUS = 0.20
+"""The same of CPUs, whose threads share processors: what a step needs of the host takes up to 18% of it."""
 LEAST_LAUNCH = 0.15
 """The same of a launch: steps of a few milliseconds always lose about a tenth."""
 LEAST_MOVEMENT = 0.25
-LEAST_BESIDE = 0.20
-"""The same of a function beside the model, with its ops: averages of parameters take up to 18% where they are cheap."""
+LEAST_BESIDE = 0.28
+"""The same of a function beside the model, with its ops: what follows a model takes up to 25% where it is cheap."""
+LEAST_HELPER = 0.22
+"""The same of a function without matrix products, anywhere: it takes up to 19%."""
 LEAST_EAGER = 0.35
 """The same of Python between ops that are launched one by one, outside of which little runs: it reaches 31% in programs
 of small ops with nothing to mend, which record their functions."""
@@ -61,22 +70,26 @@ _SEVERAL = 2
 LEAST_OF_NATURE = {
     Nature.MOVEMENT: LEAST_MOVEMENT,
     Nature.EAGER: 0.30,
-    Nature.ELEMENTWISE: 0.30,
+    Nature.ELEMENTWISE: 0.40,
     Nature.OPTIMIZER: 0.40,
     Nature.RANGE: LEAST_BESIDE,
     Nature.BROKEN_GRAPH: LEAST_PART,
     Nature.COMPILED_CALL: 0.15,
 }
 """Least share of the step of groups of ops that are not the work of a model, however usual each of the ops is: programs
-with nothing to mend reach 24% in movement, 23% in elementwise ops, 36% in an optimizer and 6% in calls of compiled
+with nothing to mend reach 24% in movement, 35% in elementwise ops, 36% in an optimizer and 6% in calls of compiled
 functions."""
 
+LEAST_DEBUG = 0.05
+"""The same of ops that only a debug mode runs: what they keep the program from, such as fused ops, costs more."""
+_DEBUG = re.compile(r"CheckNumerics|DebugNumeric|DebugIdentity")
 _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
     r"|sort|unique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
     r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
-    r"|_norm\b|clip_grad|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w{0,40}Example"
-    r"|Decode(?:Jpeg|Png|Image|Raw|Csv)"
+    r"|(?<!layer)(?<!batch)(?<!group)(?<!instance)(?<!rms)_norm\b|clip_grad"
+    r"|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w{0,40}Example"
+    r"|Decode(?:Jpeg|Png|Image|Raw|Csv)|CheckNumerics|DebugNumeric|DebugIdentity|isnan|isinf|isfinite|is_finite"
     r"|\buniform\b|\bnormal\b|\brandn?\b|randint|randperm",
     re.IGNORECASE,
 )
@@ -101,7 +114,7 @@ def blamed(host: HostView) -> Blamed:
     return Blamed(
         tuple(_waited(host, group) for group in host_groups(blame)),
         tuple(op_groups(blame, host.hlo)),
-        tuple(function_groups(blame)),
+        (*function_groups(blame), *helper_groups(blame)),
         _small_ops(host),
     )
 
@@ -112,9 +125,25 @@ def _name(host: HostView) -> str:
 
 
 def _waited(host: HostView, group: HostGroup) -> HostGroup:
+    """A group of waits without what only single steps lose, and with what `HostGroup` says of its ops and input."""
     # Without functions only the op before such time is known: there are ops on both sides of it.
     unknown = _name(host) == cpu_torch.NAME and (group.name.startswith(AFTER) or not group.name)
-    return replace(group, rows=np.zeros(0, np.int64), eager=unknown or group.launched_ps(host.blame) >= group.ps)
+    code, blame, by_part = code_of(host), host.blame, group.by_part
+    if code is not None and code.excess_ps:
+        whole = int(blame.ps[(blame.op < 0) & np.isin(blame.part % len(CATEGORIES), _CODE)].sum())
+        counted = np.isin(np.arange(len(by_part)), (*_CODE, len(CATEGORIES)))
+        usual = max(1 - code.excess_ps / max(whole, 1), 0.0)
+        by_part = np.where(counted, by_part * usual, by_part).astype(np.int64)
+    of_input = np.isin(blame.part[group.rows] % len(CATEGORIES), members("input"))
+    return replace(
+        group,
+        rows=np.zeros(0, np.int64),
+        by_part=by_part,
+        ps=int(by_part.sum()),
+        inner_ps=group.inner_ps * int(by_part.sum()) // max(group.ps, 1),
+        eager=unknown or group.launched_ps(blame) >= group.ps,
+        input=2 * int(blame.ps[group.rows[of_input]].sum()) > group.ps,
+    )
 
 
 def _small_ops(host: HostView) -> tuple[SmallOps, ...]:
@@ -229,7 +258,9 @@ def _with_function(found: list[Part], function: Part | None) -> list[Part]:
 def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) -> Part | None:
     """A function whose ops are not those of a model: what a model does is known by its ops."""
     lost = run.located([by_part])
-    if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < LEAST_BESIDE:
+    helper = group.ops_ps == group.ps
+    least, what = (LEAST_HELPER, "without matrix products") if helper else (LEAST_BESIDE, "outside of the model")
+    if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < least:
         return None
     name = shown(group.name)
     evidence = (
@@ -238,12 +269,12 @@ def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) ->
         Evidence("Its ops with most time", ", ".join(group.ops)),
     )
     finding = Finding(
-        f"{lost.share:.1%} of the {run.base} is {name}, outside of the model: {', '.join(group.ops)}",
+        f"{lost.share:.1%} of the {run.base} is {name}, {what}: {', '.join(group.ops)}",
         lost.ps,
         "wall time of the function and of the ops that it launches, per step; at most that, if they are not needed",
         "medium",
         evidence,
-        HOST,
+        advice_of_function(group.ops),
         (host,),
         lost.segments,
     )
@@ -254,7 +285,8 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
     lost = run.located([by_part])
     usual = group.eager and lost.share < LEAST_EAGER
     launch = activity(group.inner or group.name) is Activity.LAUNCH
-    if not usual and (lost.share < (LEAST_LAUNCH if launch else LEAST_PART) or not group.name):
+    least = LEAST_ON_CPUS if run.on_cpus else LEAST_LAUNCH if launch else LEAST_PART
+    if not usual and (lost.share < least or not group.name):
         return None
     name, inner = shown(group.name), shown(group.inner)
     inside = f", most of it in {inner}" if inner else ""
@@ -277,8 +309,9 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
         (host,),
         lost.segments,
     )
-    names = (name,) if name else ()
-    return Part(lost, by_part, False, group.name, names, finding, shown=_tells(group), usual=usual)
+    # Of CPUs the rules of input alone tell how much of the waits for it is waste.
+    names, tells = ((name,) if name else ()), _tells(group) and not (run.on_cpus and group.input)
+    return Part(lost, by_part, False, group.name, names, finding, shown=tells, usual=usual)
 
 
 def _of_small(run: RunView, host: str, group: SmallOps, by_part: I64) -> Part | None:
@@ -323,7 +356,8 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
     ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf)
-    if lost.share < (LEAST_ANY if ordinary else LEAST_PART) or group.nature is Nature.NOT_COUNTED:
+    least = LEAST_ANY if ordinary else LEAST_DEBUG if _DEBUG.search(group.name) else LEAST_PART
+    if lost.share < least or group.nature is Nature.NOT_COUNTED:
         return None
     what = _called(group)
     most = shown_event(group.ops[0][0])
@@ -352,7 +386,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        ORDINARY if ordinary else advice_of_ops(group.nature, what),
+        advice_of_ops(group.nature, what, ordinary=ordinary),
         (host,),
         () if ordinary else lost.segments,
     )
@@ -390,7 +424,7 @@ def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
     return replace(
         part.finding,
         title=waits if found.reason and run.has_devices else part.finding.title,
-        advice=found.advice,
+        advice=found.advice if found.reason or part.finding.advice is HOST else part.finding.advice,
         confidence=found.confidence,
         evidence=(*part.finding.evidence, Evidence("Of it", found.title), *found.evidence[2:]),
     )

@@ -129,7 +129,15 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     costs = [part for host in gathered if isinstance(part := host.get(_RECORDING), RecordingCost)]
     findings = _without_recording(run, findings, costs)
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
-    findings.sort(key=lambda one: (known and (one.vague or one.share < CLEAR_SHARE), -one.finding.saving_ps))
+    # Without a cause worth looking for, where most of the time goes comes first.
+    leads = all(entry.share < LEAST_SHARE for entry in findings)
+    findings.sort(
+        key=lambda one: (
+            known and (one.vague or one.share < CLEAR_SHARE),
+            not (leads and one.rule is LARGEST),
+            -one.finding.saving_ps,
+        )
+    )
     first = findings[0] if findings else None
     main = (first.id, first.title, first.share) if first is not None else None
     healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))

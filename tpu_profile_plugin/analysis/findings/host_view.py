@@ -75,6 +75,11 @@ class HostView:
         """TensorCores, GPUs or devices of the CPU backend (see `devices.model`); empty without any."""
         return self._devices()
 
+    @property
+    def on_cpus(self) -> bool:
+        """Whether its devices are CPUs or the host itself: its threads, input and others share their processors."""
+        return all(device.kind in ("cpu", "host") for device in self.devices)
+
     @cached_property
     def spent(self) -> SpentTime | None:
         """How the devices spend the steps of `shown`, span by span; None without steps."""

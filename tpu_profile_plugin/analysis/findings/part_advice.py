@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.model import Advice
@@ -17,6 +18,10 @@ HOST = Advice(
     pytorch="Ask whether every step needs this before the next ops: what is needed once belongs before the loop, "
     "preparation of data into the DataLoader's workers, work on tensors into ops of PyTorch or torch.compile.",
 )
+_MOVES = Advice(
+    "Such ops only move or copy data in memory. Change the layout or the order of dimensions where the data is made, "
+    "write into one buffer in place, or let the next op read the data as it is (a view, a broadcast, another einsum)."
+)
 _OPS = Advice(
     "Most programs spend little on such ops. Ask whether every step needs them, on all of this data and in this "
     "precision, and whether a cheaper op gives the same: every N-th step, on fewer elements, or with another algorithm."
@@ -30,6 +35,18 @@ SMALL = Advice(
     "tensors (index_add, scatter, einsum, cumsum, torch.vmap), use a larger batch or fewer microbatches, an optimizer "
     "with fused=True or foreach=True, or torch.compile, which makes one call of many.",
 )
+_FUNCTION = Advice(
+    "Ask whether every step needs this: what is needed once belongs before the loop, what prepares data into the "
+    "DataLoader's workers. A loop in Python with a few small ops per example, box, time step or parameter becomes ops "
+    "on whole tensors (a batch, index_add, scatter, einsum, torch.vmap, an op of the library such as "
+    "torchvision.ops.nms); else torch.compile makes one call of many."
+)
+SCALARS = Advice(
+    "Single numbers are read one by one (.item(), float(), int(), an if on a tensor): each is a call, and waits for "
+    "the device. Compute on whole tensors (bincount, index_add, where, a comparison and a sum), and read the result "
+    "once, with .tolist() or .numpy() if it has to be on the host."
+)
+_SCALARS = re.compile(r"::(?:item|_?local_scalar_dense|is_nonzero|equal)\b")
 _ADVICE_OF_NATURE = {
     Nature.EAGER: Advice(
         "Python launches each of these ops by itself. Put them into a tf.function, which runs them as one graph.",
@@ -63,6 +80,37 @@ _ADVICE_OF_NATURE = {
 _ADVICE_OF_OPS = tuple(
     (re.compile(pattern, re.IGNORECASE), Advice(text))
     for pattern, text in (
+        (
+            r"::(?:cat|concat\w*|\w?stack|append)\b|^concatenate\Z|ConcatV2|Pack\b",
+            "Concatenation copies all of its operands: what grows by one piece per step is copied again and again. "
+            "Reserve the whole buffer once (preallocate) and write each piece in place (index, slice, "
+            "dynamic_update_slice), or collect the pieces in a list and concatenate once.",
+        ),
+        (
+            r"CheckNumerics|DebugNumeric|DebugIdentity|isnan|isinf|isfinite|is_finite",
+            "Checks of numbers for NaN and infinities read each result once more, and an assertion waits for it. "
+            "Switch them off in runs that have to be fast (a debug mode such as tf.debugging.enable_check_numerics or "
+            "jax_debug_nans), or check the loss alone, every N-th step.",
+        ),
+        (
+            r"im2col|col2im|unfold|\bfold\b",
+            "Unfolding copies each element once per window that it is in, which moves many times the data. Use the op "
+            "that reads windows in place: a convolution or pooling of the library, or as_strided views.",
+        ),
+        (
+            r"repeat|tile|expand|broadcast",
+            "Repeating copies the same data. Let the next op broadcast (expand, a dimension of size 1, grouped-query "
+            "attention), or index what is there.",
+        ),
+        (
+            r"::(?:_?to(?:_copy)?|type|float|half)\b|convert|Cast\b",
+            "Converting types or devices copies everything. Convert once, where the data is made, and keep one type.",
+        ),
+        (
+            r"gather|scatter|::index|index_(?:put|add|select|copy)|take|embedding|masked_select",
+            "Reading and writing by index goes element by element or row by row: sort or group the indices, use "
+            "slices where they are contiguous, and one call for all rows in place of one per row.",
+        ),
         (
             r"\binv\b|_inv\b|pinv|inverse",
             "Solve the linear system in place of inverting its matrix: a factorization (Cholesky where the matrix is "
@@ -108,14 +156,35 @@ _ADVICE_OF_OPS = tuple(
     )
 )
 """For ops that most programs spend little on, the first that matches."""
-ORDINARY = Advice(
+_ORDINARY = Advice(
     "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
-    "it: fewer or smaller operands, a narrower data type, results that are kept instead of computed again."
+    "it: fewer or smaller operands, a narrower data type (float32 or bfloat16 in place of float64), results that are "
+    "kept instead of computed again."
+)
+_MATRICES = Advice(
+    "Matrix products are what a model is made of, and nothing says that they are wasted. Ask which of them the step "
+    "needs: rows that are padding (shorter sequences, batches by length) or whose results are not used (slice before "
+    "the product, such as the last position's logits); values computed before (a cache, or a branch that vmap and "
+    "select compute for all and discard); the same work on several devices (sharding in place of replicas); zeros (a "
+    "sparse or indexed form); factors that are multiplied in a costly order or merged anew in each step (low rank); a "
+    "data type wider than needed (float64 in place of float32 or bfloat16)."
 )
 
 
-def advice_of_ops(nature: Nature, kind: str) -> Advice:
-    """For ops that are not the ordinary work of a model."""
+def advice_of_function(kinds: Sequence[str]) -> Advice:
+    """For a function beside the model, by the kinds of ops that it launches."""
+    if any(map(_SCALARS.search, kinds)):
+        return SCALARS
+    return (
+        next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(kinds[0])), _FUNCTION) if kinds else HOST
+    )
+
+
+def advice_of_ops(nature: Nature, kind: str, *, ordinary: bool) -> Advice:
+    """For ops; `ordinary`: they may be the work of a model."""
+    if ordinary:
+        return _MATRICES if nature is Nature.MATRIX else _ORDINARY
     if nature in _ADVICE_OF_NATURE:
         return _ADVICE_OF_NATURE[nature]
-    return next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(kind)), _OPS)
+    other = _MOVES if nature is Nature.MOVEMENT else _OPS
+    return next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(kind)), other)

@@ -47,6 +47,11 @@ class RunView:
         return any(device.kind != "host" for device in self.budget.devices)
 
     @property
+    def on_cpus(self) -> bool:
+        """Whether all devices are CPUs, which share processors with the program and its input."""
+        return self.has_devices and all(device.kind in ("cpu", "host") for device in self.budget.devices)
+
+    @property
     def waiting(self) -> str:
         """Who waits, in sentences."""
         return "Devices wait" if self.has_devices else "The host waits"

@@ -30,11 +30,11 @@ def test_names_what_the_host_waits_for_and_links_to_the_pages():
     assert "tf.data.AUTOTUNE" in found["advice"]
 
 
-@pytest.mark.parametrize(("us", "fires"), [(49, False), (50, True), (60, True)])
-def test_from_a_twentieth_of_the_step_on(us, fires):
+@pytest.mark.parametrize(("us", "fires"), [(60, False), (199, False), (200, True)])
+def test_from_a_fifth_of_the_step_on_where_it_shares_processors(us, fires):
     found = finding("input_bound", waiting(us))
     assert (found is not None) == fires
-    assert found["confidence"] == "medium" if found else "of the step for input" in reason("input_bound", waiting(us))
+    assert found["confidence"] == "high" if found else "on the same processors" in reason("input_bound", waiting(us))
 
 
 def test_without_an_event_of_input_nothing_is_said_about_it():

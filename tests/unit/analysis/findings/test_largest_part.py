@@ -92,6 +92,23 @@ def test_a_function_beside_the_model_with_its_ops():
     assert evidence(found)["Wall time of this function and its ops per step"] == 0.495
 
 
+@pytest.mark.parametrize(("length", "told"), [(200, False), (230, True)])
+def test_a_function_without_matrix_products_within_the_model(length, told):
+    main = (
+        f"0 990 $torch/nn/modules/module.py:1500 _call_impl\n5 {length + 20} $train.py:10 checked\n"
+        f"10 {length - 80} aten::isinf:PyTorch\n{length - 60} 80 aten::any:PyTorch\n"
+        f"{length + 30} {950 - length} aten::linear:PyTorch"
+    )
+    found = [one for one in largest(torch(main)) if "train.py:10 checked, without matrix products" in one["title"]]
+    assert bool(found) == told
+    assert all("NaN and infinities" in one["advice"] for one in found)
+
+
+def test_a_compiled_function_whose_graph_was_not_recorded():
+    ops = "0 600 CompiledFunction:PyTorch\n610 380 CompiledFunctionBackward:PyTorch"
+    assert not any("outside of its graphs" in one["title"] for one in largest(torch(ops)))
+
+
 @pytest.mark.parametrize(("python", "told"), [(330, False), (380, True)])
 def test_python_between_the_ops_of_an_eager_program(python, told):
     """Programs with nothing to mend have up to 31% of it."""
@@ -110,8 +127,8 @@ def test_elementwise_ops_one_by_one_are_one_part():
     assert "fuse" in found["advice"]
 
 
-@pytest.mark.parametrize(("length", "told"), [(290, False), (310, True)])
-def test_elementwise_ops_from_thirty_percent(length, told):
+@pytest.mark.parametrize(("length", "told"), [(390, False), (410, True)])
+def test_elementwise_ops_from_two_fifths(length, told):
     found = largest(torch(f"0 {length} aten::mul:PyTorch\n{length} {990 - length} {LINEAR}"))
     assert any(one["saving_ps_per_step"] and "elementwise" in one["title"] for one in found) == told
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from builders.kineto import frame, op, step, trace
 from builders.profiles.planted import cpu, evidence, finding, findings, reason, tf_loop, tpu
+
+from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
 
 
 def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"):
@@ -209,7 +214,7 @@ def test_the_profiler_is_not_the_program():
         ("$_hashlib openssl_sha256", "hashing: _hashlib openssl_sha256", "Hash every N-th step"),
         ("$frame.py:10000 apply", "tables of pandas: frame.py:10000 apply", "Convert the table to arrays"),
         ("$numpy array", "conversions between Python objects and arrays: numpy array", "Make arrays once"),
-        ("$random.py:520 uniform", "random numbers drawn one by one: random.py:520 uniform", "Draw whole arrays"),
+        ("$random.py:520 uniform", "random numbers drawn on the host: random.py:520 uniform", "Draw whole arrays"),
         ("$gzip.py:300 read", "reading, writing or compressing files: gzip.py:300 read", "Read and decode"),
         ("$client.py:1430 getresponse", "the network: client.py:1430 getresponse", "Ask before the answer is needed"),
         ("$subprocess.py:506 run", "another program: subprocess.py:506 run", "Start the program once"),
@@ -280,3 +285,17 @@ def test_debug_modes_count_in_ops_that_run_in_the_hosts_calls():
     assert "for a debug mode: torch/fx/traceback.py:504 format_stack in train.py:12 train_step" in found["title"]
     assert found["saving_ps_per_step"] == pytest.approx(1600 * 10**6, rel=0.05)
     assert "set_detect_anomaly" in found["advice"]
+
+
+@pytest.mark.parametrize(
+    ("on_cpus", "of_step", "expected"),
+    [
+        (True, [10, 10, 0, 10, 100], [1.0, 1.0, 1.0, 1.0, 0.2]),
+        (True, [10, 10, 10, 20, 19], [1.0, 1.0, 1.0, 1.0, 1.0]),
+        (True, [10, 10, 10, 100], [1.0, 1.0, 1.0, 1.0]),
+        (False, [10, 10, 0, 10, 100], [1.0, 1.0, 1.0, 1.0, 1.0]),
+    ],
+)
+def test_a_step_of_cpus_counts_as_two_usual_ones(on_cpus, of_step, expected):
+    host = SimpleNamespace(on_cpus=on_cpus)
+    assert usual_shares(host, np.array(of_step)).tolist() == expected

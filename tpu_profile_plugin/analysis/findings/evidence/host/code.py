@@ -6,7 +6,7 @@ Steps last until the next one begins here: what a program does between its marke
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.budget.budget import DeviceTime
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.purpose import AS_CODE, RUNTIME, Purpose
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
-from tpu_profile_plugin.analysis.common.rows import joined, no_rows, rows_of
+from tpu_profile_plugin.analysis.common.rows import joined, no_rows, rows_of, sums_by
 from tpu_profile_plugin.analysis.common.spans import (
     Times,
     contains,
@@ -35,6 +35,7 @@ from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, NO_LAUNCH, Dev
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import WAITS_PER_STEP, synced
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import periodic_work
+from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, lost_to
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -83,6 +84,15 @@ class Idle:
         """The time that the spans of one device cover."""
         return times_of(self.begin_ps, self.end_ps, self.device == number)
 
+    def usual(self, host: HostView) -> Idle:
+        """The same with spans of exceptional steps shortened, see `usual`."""
+        steps = host.windows[0]
+        if not len(steps) or not len(self):
+            return self
+        step = np.maximum(np.searchsorted(steps, self.begin_ps, side="right") - 1, 0)
+        shares = usual_shares(host, np.asarray(sums_by(step, self.ps, len(steps)), np.int64))
+        return replace(self, end_ps=self.begin_ps + (self.ps * shares[step]).astype(np.int64))
+
     def by_part(self, host: HostView) -> I64:
         """By part of the time budget, int64[c + 1]; see `HostView.by_part`."""
         return host.by_part([self.of_device(number) for number in range(max(len(host.devices), 1))], part.PARTS)
@@ -112,6 +122,7 @@ class HostCode:
       after: idle spans from such a call to the next launch, without code that is known to run meanwhile.
       slow: idle spans that code covers; unknown: idle spans without any event.
       launching: short idle spans that code between two calls of the runtime covers.
+      excess_ps: what is left out of these spans, without `launching`, as single steps take far longer; see `usual`.
     """
 
     calls: Calls
@@ -124,6 +135,7 @@ class HostCode:
     slow: Idle
     unknown: Idle
     launching: Idle
+    excess_ps: int = 0
 
     def within(self, spans: Idle) -> tuple[I64, I64]:
         """The calls in spans, as nodes, and the time in each, summed over devices."""
@@ -173,8 +185,13 @@ def code_of(host: HostView) -> HostCode | None:
         # The cause is that work, not a wait or call in it.
         found = [[one.where(~contains(work.times, one.middle)) for one in spans] for spans in found]
     blocked = int(covered_within(*union(fetches.begin_ps, fetches.end_ps), *in_steps).sum())
-    of_all = (joined([spans[kind] for spans in found]) for kind in range(len(found[0])))
-    return HostCode(calls, sum(map(total, windows)), fetches, fetched, blocked, lockstep, *of_all)
+    *idle, launching = (joined([spans[kind] for spans in found]) for kind in range(len(found[0])))
+    kept = [spans.usual(host) for spans in idle]
+    excess_ps = sum(spans.total() for spans in idle) - sum(spans.total() for spans in kept)
+    length_ps = sum(map(total, windows))
+    return HostCode(
+        calls, length_ps, fetches, fetched, blocked, lockstep, kept[0], kept[1], kept[2], launching, excess_ps
+    )
 
 
 def _idle(spans: Times, device: int) -> Idle:

@@ -1,8 +1,8 @@
 """Communication that no computation hides (exposed communication) takes much of the step.
 
-Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step, {ON_CPUS:.0%} where CPUs exchange data at
-most {FEW} times in a step. Waits for late devices do not count, nor does time in which other virtual devices of a CPU
-use the same cores. It names the collective and its line.
+Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step, {ON_CPUS:.0%} where CPUs exchange
+data at most {FEW} times in a step. Waits for late devices do not count, nor does time in which other virtual devices of
+a CPU use the same cores. It names the collective and its line.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
 """
@@ -26,9 +26,9 @@ from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
-ON_CPUS, FEW = 0.40, 3
+ON_CPUS, FEW = 0.45, 3
 """Devices and ranks that share the cores of a CPU exchange as slowly as these let them: one or two reductions in a step
-took up to 35% of steps with nothing to mend, and programs with something to mend exchange more often."""
+took up to 42% of steps with nothing to mend, and programs with something to mend exchange more often."""
 ADVICE = Advice(
     "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
     "larger and fewer messages, another sharding. A collective that no computation hides costs its whole time.",
@@ -58,7 +58,7 @@ def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
     if alone < EXPOSED_SHARE:
         return Silence(f"{takes}; {alone:.1%} while no other device uses the same cores.")
     times = sum(one.instances for one in sums) / max(len(run.communication.number), 1)
-    if lost.share < ON_CPUS and times <= FEW and all(one.kind == "cpu" for one in run.communication.devices):
+    if lost.share < ON_CPUS and times <= FEW and run.on_cpus:
         return Silence(f"{takes}, in {times:.1f} collectives per step of CPUs.")
     most, evidence = most_of_it(run, sums, origins_of(parts), _numbers(sums[0]))
     return Finding(

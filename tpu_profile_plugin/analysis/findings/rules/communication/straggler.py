@@ -3,7 +3,7 @@
 Fires if devices wait at least {LEAST_SHARE:.0%} of the time from step to step and the late device has clearly more work
 than the others, else from {EXPOSED_SHARE:.0%} on. It is the device that the others waited for in their collectives,
 however much work it has: it caused {ARRIVAL_SHARE:.0%} of all waits. Devices that are CPUs have more work only if they
-run more or longer ops, not if busy cores delay some.
+run more or longer ops, not if busy cores delay some; else they are late because of what they do beside their ops.
 
 Give every device the same amount of work, or look at what delays the late device before the collective.
 """
@@ -59,6 +59,8 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
     if more and not _runs_more(run, parts, late[0].index):
         late = ()
     work = communication.work_ps.sum(axis=0)
+    if late and not more and run.on_cpus and _delayed(late[0].before):
+        late = ()
     if lost.share < (LEAST_SHARE if more else EXPOSED_SHARE) or not late or (not more and explains(run, parts)):
         ratio = float(work.max()) / float(np.median(work)) if float(np.median(work)) > 0 else 0.0
         caused = communication.caused_ps
@@ -75,7 +77,7 @@ def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:
         f"{name} {how}: the others wait {lost.share:.1%} of the {run.base}{which}",
         lost.ps,
         "time in collectives until the last device arrives, per step, averaged over devices",
-        "high" if more else "medium",
+        "high" if more else "low" if run.on_cpus else "medium",
         (
             *costs(run, "Waits for late devices", lost),
             *evidence,
@@ -106,6 +108,13 @@ def _runs_more(run: RunView, parts: Sequence[Balance | None], late: int) -> bool
     others = [ps for i, ps in work.items() if i != late]
     on_cpu = run.communication.devices[late].kind == "cpu"
     return not (on_cpu and late in work and others) or work[late] >= LEAST_RATIO * float(np.median(others))
+
+
+def _delayed(before: Before | None) -> bool:
+    """Whether a CPU is late because the same ops take it longer, rather than because of what it does beside them."""
+    if before is None or None in (before.idle_ps, before.others_idle_ps, before.work_ps, before.others_work_ps):
+        return False
+    return before.work_ps - before.others_work_ps > before.idle_ps - before.others_idle_ps
 
 
 def _more_work(run: RunView, most: int, late: Sequence[int]) -> tuple[str, str, list[Evidence]]:

@@ -1,7 +1,8 @@
 """Devices wait for input: for how long, and for what.
 
-Fires if waiting for input and copies to the device take at least {INPUT_SHARE:.0%} of the time from step to step; with
-high confidence from {INPUT_SHARE_HIGH:.0%}. Uploads that nothing hides belong to `repeated_transfer`.
+Fires if waiting for input and copies to the device take at least {INPUT_SHARE:.0%} of the time from step to step,
+{ON_CPUS:.0%} of CPUs unless a fault of a tf.data pipeline is known; with high confidence from {INPUT_SHARE_HIGH:.0%}.
+Uploads that nothing hides belong to `repeated_transfer`.
 
 Prepare batches ahead of the step, in parallel, and send the next batch to the device early. A pipeline of tf.data that
 does both gains from less work per element: the settings and ops that it recorded tell.
@@ -29,7 +30,13 @@ from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, most_in, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
-from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import advice_of, is_python, of_stage, stage_share
+from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
+    advice_of,
+    faulty,
+    is_python,
+    of_stage,
+    stage_share,
+)
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.ops.thread_ops import HostOps
@@ -39,8 +46,9 @@ from tpu_profile_plugin.units import PS_PER_MS
 
 INPUT_SHARE_HIGH = 0.20
 """From here XProf calls a run highly input-bound; the confidence is high."""
-
-
+ON_CPUS = 0.20
+"""The same of CPUs, unless a fault of the pipeline is known: there the input shares the processors with the work, and
+takes up to 18% where it is prepared ahead or little costs."""
 ADVICE = Advice(
     "Prepare several batches in advance, in parallel, on threads or processes of their own, and send the next one to "
     "the device before the current step needs it. If the processors are the limit, do part of the work offline.",
@@ -103,8 +111,12 @@ def gather(host: HostView) -> HostLoss | None:
         if is_python(slowest):
             name = f"the Python function of {'the pipeline' if slowest.is_buffer else slowest.name}"
         what = f"; the slowest transformation is {name}"
-    high = by_part.sum() >= INPUT_SHARE_HIGH * all_ps
-    return HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium")
+    taken, harmless = by_part.sum() / max(all_ps, 1), ""
+    prepared = activity(name) != Activity.UPLOAD and (taken < ON_CPUS if slowest is None else not faulty(slowest))
+    if host.on_cpus and prepared:
+        harmless = "Waits for input take {share} of the {base}; it is prepared on the same processors."
+    high = taken >= INPUT_SHARE_HIGH
+    return HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium", harmless=harmless)
 
 
 def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int]:

@@ -19,6 +19,11 @@ def is_python(worst: Slowest) -> bool:
     return worst.python_share >= PYTHON_SHARE
 
 
+def faulty(worst: Slowest) -> bool:
+    """Whether a known transformation takes the time, rather than a buffer that waits for threads."""
+    return is_python(worst) or not worst.is_buffer
+
+
 def advice_of(worst: Slowest) -> Advice:
     """For what the program has not done yet."""
     general = " ".join(_sentences(worst))
@@ -26,7 +31,7 @@ def advice_of(worst: Slowest) -> Advice:
 
 
 def _sentences(worst: Slowest) -> Iterator[str]:
-    if worst.is_buffer and not is_python(worst):
+    if not faulty(worst):
         yield (
             f"The profile does not show what {worst.name} waited for: its elements were begun before the recording, or "
             "its threads waited for a processor. Record for longer, and leave processors to the pipeline."

@@ -10,6 +10,7 @@ Change the layout where the data is made, or read and write contiguous blocks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares, time_ps, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
@@ -46,6 +47,14 @@ _INDEX += "or a matrix product with one-hot rows for small tables, and keep the 
 _WRITES_WHOLE = frozenset(("select", "concatenate", "pad"))
 _WHOLE = "Write only the part that changes into the existing buffer (a slice update at an index, such as .at[i].set or "
 _WHOLE += "dynamic_update_slice) instead of building all of it anew by a mask, a shift or a concatenation."
+_EXCHANGE = re.compile(r"(?:all_gather|all_to_all|reduce_scatter|ppermute|pbroadcast|psum|pmean)\w*\Z")
+_COLLECTIVE = (
+    "Copies before and after a collective grow with what it exchanges: gather less. Reduce each device's shard "
+)
+_COLLECTIVE += (
+    "first and exchange the result (psum of sums, pmax of maxima) in place of gathering the whole array, or leave "
+)
+_COLLECTIVE += "it sharded, so that devices do not all repeat the same work."
 _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 
@@ -83,6 +92,10 @@ def gather(host: HostView) -> Moved:
             Evidence("Matrix products, of the same time", 100 * matrix / work.counted_ps, "%"),
             Evidence("Kinds of these ops", in_words(shares((op.does, op.self_ps) for op in moving)[:_KINDS])),
         )
+        first = moving[0]
+        framework = first.rows.op_name(first.at) if isinstance(first, ProgramOp) else ""
+        if exchanged := _EXCHANGE.search(framework):
+            does, general = f"{does} of {exchanged[0]}", _COLLECTIVE
         kind = replace(kind, what=does, evidence=evidence, advice=Advice(general + (_TPU if on_tpu else "")))
     named = moving[:_MOST_NAMED]
     # Ops without a line stand alone.

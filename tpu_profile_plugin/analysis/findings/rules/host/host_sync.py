@@ -2,7 +2,7 @@
 
 Fires if the host waits for at least {BLOCKED_SHARE:.0%} of the time from step to step, or several times
 per step and for most of what it launches, and devices are idle for {AFTER_CALLS_SHARE:.0%} of the time after these
-calls. Time of compilation does not count.
+calls; {ONCE_ON_CPUS:.0%} where CPUs are waited for once per step. Time of compilation does not count.
 
 Read values less often, several at once, or after the next step is launched.
 """
@@ -30,6 +30,9 @@ BLOCKED_SHARE = 0.30
 """Share of the step that the host waits for results: healthy programs wait as well."""
 AFTER_CALLS_SHARE = 0.10
 """Idle time after the waits, as a share of the step: tells harmful waits from waits during which devices work."""
+ONCE_ON_CPUS = 0.20
+"""The same of CPUs that are waited for once per step, as a server does before it answers: the next step begins when the
+system has woken its threads, which took up to 19% of short steps with nothing to mend."""
 
 _NAMES = (
     (re.compile(r"\b(?:_item|item)\Z|aten::item|_local_scalar_dense"), ".item()"),
@@ -86,6 +89,7 @@ def gather(host: HostView) -> HostLoss | None:
     compiling = int(blame.ps[blame.part % BETWEEN == IDLE_COMPILE].sum())
     longer = code.length_ps / max(code.length_ps - compiling, 1)
     often = code.in_lockstep or blocked * longer >= BLOCKED_SHARE
+    least = ONCE_ON_CPUS if host.on_cpus and code.fetched <= steps else AFTER_CALLS_SHARE
     harmless = f"The host waits {blocked:.1%} of the {host.base} for results; devices then idle {after:.1%}."
     call = next((call for pattern, call in _NAMES if pattern.search(name)), shown(name))
     count = round(code.fetched / steps, 1)
@@ -104,7 +108,7 @@ def gather(host: HostView) -> HostLoss | None:
         tuple(evidence),
         ADVICE,
         "high" if place else "medium",
-        harmless="" if often and after * longer >= AFTER_CALLS_SHARE else harmless,
+        harmless="" if often and after * longer >= least else harmless,
     )
 
 

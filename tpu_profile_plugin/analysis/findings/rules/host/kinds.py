@@ -195,7 +195,7 @@ KINDS = {
         ),
     ),
     Purpose.RANDOM: _told(
-        "random numbers drawn one by one",
+        "random numbers drawn on the host",
         Advice(
             "Draw whole arrays at once (numpy.random.Generator), or on the device.",
             jax="Draw whole arrays at once: in the jitted function with jax.random, or with numpy.random.Generator.",
@@ -224,6 +224,72 @@ KINDS = {
             "requests at once over a connection that stays open, and keep answers that are used again."
         ),
         "waits for the network",
+    ),
+    Purpose.COLLECTIVE: _told(
+        "other ranks (a collective)",
+        Advice(
+            "Exchange less and less often: reduce on each rank first and send the few numbers that are needed "
+            "(all_reduce of a sum or a count in place of all_gather of whole tensors or objects), every N-th step, and "
+            "do not repeat what has not changed. Begin it early (async_op=True) and wait for it when the result is "
+            "needed. If the ranks come at different times, look at what delays the last one."
+        ),
+        "collectives and waits for other ranks",
+    ),
+    Purpose.IMAGE: _told(
+        "decoding or transforming images and sound",
+        Advice(
+            "Decode, resize and augment ahead of the step, on worker processes, or store the results once; on the "
+            "device, one op transforms the whole batch.",
+            tensorflow="Decode and augment in a parallel map of tf.data with prefetch, and cache() what does not "
+            "change.",
+            pytorch="Decode and augment in the Dataset, so that the DataLoader's workers (num_workers) do it ahead of "
+            "the step, or on whole batches on the device (torchvision.transforms.v2).",
+        ),
+    ),
+    Purpose.ARRAY: _told(
+        "NumPy on the host",
+        Advice(
+            "NumPy computes on one core while the devices wait. Do it once before the loop if it does not change, on "
+            "another thread or process ahead of the step, or as ops on the device; look for work on all elements of "
+            "which few change or are needed (sorting, cumulative sums, masks, copies).",
+        ),
+        "NumPy",
+    ),
+    Purpose.FORMAT: _told(
+        "texts made of arrays and objects",
+        Advice(
+            "Make such texts only when they are shown: pass the object to the logger and let it format "
+            "(logger.debug('%s', x)), or ask isEnabledFor() first; an f-string is always made, and printing an array "
+            "fetches it."
+        ),
+        "formatting texts for prints and logs",
+    ),
+    Purpose.SERIALISE: _told(
+        "serialising objects",
+        Advice(
+            "Packing objects into bytes copies them. Share arrays in memory (shared_memory, torch's share_memory_) or "
+            "send whole arrays in place of objects of many parts; parse records ahead of the step, on worker processes."
+        ),
+    ),
+    Purpose.DATABASE: _told(
+        "a database",
+        Advice(
+            "Ask for many rows in one query, ahead of the step, on another thread or process; keep what is used again, "
+            "and commit many writes at once."
+        ),
+        "queries of a database",
+    ),
+    Purpose.IMPORT: _told("imports of modules", Advice("Import modules once, before the loop, not within functions.")),
+    Purpose.PLOT: _told(
+        "drawing plots",
+        Advice("Draw every N-th step, or later from logged numbers, on another process."),
+    ),
+    Purpose.SIMULATION: _told(
+        "an environment or simulator",
+        Advice(
+            "Step several environments together (vectorised, or on worker processes) and let the next actions be "
+            "computed meanwhile; a simulator on the device (vmap over environments) needs no host at all."
+        ),
     ),
     Purpose.PROCESS: _told(
         "another program",

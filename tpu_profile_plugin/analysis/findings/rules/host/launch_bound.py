@@ -3,7 +3,7 @@
 Fires if waiting for launches, with short code between two of them, takes at least {LAUNCH_SHARE:.0%} of the time from
 step to step, and the host does not wait for the results of most launches. TensorFlow's executor on the CPU does not
 record when launched work begins: there each call may account for at most {LONGEST_CALL}, as more is idle time within
-the graph.
+the graph, unless the executor runs at least {SCHEDULED} parts of graphs per step, too short to be recorded as ops.
 
 Launch less and larger work: several steps in one program, larger batches, fused kernels.
 """
@@ -18,6 +18,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.common.planes import events_named
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
@@ -26,8 +27,10 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import SMALL
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.grouping.lookup import EXECUTOR
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
@@ -38,6 +41,9 @@ LONGEST_CALL_PS = 300 * PS_PER_US
 0.1 to 0.3 ms. In longer calls the graph runs, but its threads wait for a core, or run what is not recorded: fewer calls
 would not change that."""
 LONGEST_CALL = f"{LONGEST_CALL_PS / PS_PER_MS:g} ms"
+SCHEDULED = 1000
+"""So many parts of graphs per step are a loop over small ops, too short to be recorded: others have 2 to 480."""
+_LOOP = re.compile(r"^(?:gradient_tape/)?(\S*?while)/")
 TINY_KERNELS = 0.50
 """Share of kernels below 10 us from which they are named as the reason."""
 
@@ -82,9 +88,10 @@ def gather(host: HostView) -> HostLoss | None:
         by_part += code.launching.by_part(host)
     late, harmless = by_part.sum() >= LAUNCH_SHARE * host.time.cells * host.time.base_ps, ""
     calls = _calls(host, device) if late else 0
+    scheduled = _scheduled(host) if calls else 0
     if late and code is not None and synced(host, steps, code.fetched):
         harmless = "Devices wait {share} of the {base} for launches, because the host waits for results first."
-    elif calls and waited > calls * LONGEST_CALL_PS:
+    elif calls and waited > calls * LONGEST_CALL_PS and not scheduled:
         harmless = (
             "Devices wait {share} of the {base} during calls of TensorFlow, "
             f"{waited / calls / PS_PER_MS:.3g} ms in each: longer than a call takes: the graph's threads waited "
@@ -101,10 +108,26 @@ def gather(host: HostView) -> HostLoss | None:
         why, advice = f"; {launched:.0%} of the kernels are of the optimizer {optimizer}", OPTIMIZER_ADVICE
         page = {"filter": optimizer}
         evidence.append(Evidence(f"Kernels of {optimizer}, of all", 100 * launched, "%", "framework_op_stats", page))
-    if late and (program := _launched(host)):
+    if scheduled:
+        loop = next((found[1] for op in host.devices[device].ops if (found := _LOOP.search(op.name))), "")
+        why = f"; TensorFlow schedules {scheduled:,} small ops per step one by one"
+        why, advice = why + (f", in the loop {loop}" if loop else ""), SMALL
+        evidence.insert(0, Evidence("Parts of graphs that TensorFlow's executor runs, per step", scheduled))
+    elif late and (program := _launched(host)):
         evidence.insert(0, Evidence("Most of it in", program, "", TIMELINE, {"host": host.name, "find": program}))
         why = f", most of it in {program}{why}"
     return HostLoss(by_part, why, tuple(evidence), advice, "high" if small else "medium", harmless=harmless)
+
+
+def _scheduled(host: HostView) -> int:
+    """How many parts of graphs TensorFlow's executor runs per step; 0 if these are few."""
+    plane, steps = host.plane, host.steps
+    if plane is None or steps is None:
+        return 0
+    begin = plane.events.begin_ps[events_named(plane, EXECUTOR.__eq__)]
+    inside = contains(times_of(steps.begin_ps[:, 0], steps.end_ps[:, 0]), begin)
+    found = round(int(inside.sum()) / max(len(steps), 1))
+    return found if found >= SCHEDULED else 0
 
 
 def _launched(host: HostView) -> str:

@@ -1,7 +1,8 @@
 """Devices are idle because the host runs other code: the function and its line.
 
 Fires if idle time that code of the main thread covers takes at least {LEAST_SHARE:.0%} of the time from step to step;
-without Python functions, idle time without any event, which is then unexplained. For TensorFlow without devices, it is
+without Python functions, idle time without any event, which is then unexplained, and of CPUs counts as waste from
+{UNEXPLAINED_ON_CPUS:.0%} on. For TensorFlow without devices, it is
 the main thread's time outside of TensorFlow.
 
 What to do depends on what the code is for: a checkpoint, logging, garbage collection, evaluation, a new iterator, a
@@ -83,6 +84,9 @@ LAUNCHING = 0.02
 """Share of the launches from which a function that encloses them does the launching."""
 MOSTLY = 0.5
 """Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
+UNEXPLAINED_ON_CPUS = 0.50
+"""Share of the step from which idle time of CPUs without any event counts as waste: in programs with nothing to mend it
+reaches 46%, where threads of the program, of its runtime and of others wait for the same processors."""
 _UNKNOWN = "Python functions were not recorded"
 _LITTLE = "Code on the host takes {share} of the {base} while devices are idle."
 
@@ -218,11 +222,13 @@ def _unexplained(run: RunView, found: Finding) -> Finding:
     """No event tells what the host does: then only the part of the time budget is known."""
     lost, whole = within(run.budget, found.saving_ps, found.segments), run.lost_in("idle_other")
     lost = whole if lost.ps >= MOSTLY * whole.ps else lost
+    waste = lost.share >= UNEXPLAINED_ON_CPUS or not run.on_cpus
     return replace(
         found,
         title=f"Devices idle {lost.share:.1%} of the {run.base}, and the profile does not show why: {_UNKNOWN}",
-        saving_ps=lost.ps,
-        formula="idle time during which no event of the main thread was recorded, per step and device",
+        saving_ps=lost.ps if waste else 0.0,
+        formula="idle time during which no event of the main thread was recorded, per step and device"
+        + ("" if waste else "; no waste is known: it may be threads that wait for a processor"),
         evidence=(*costs(run, "Devices idle without a recorded cause", lost), *found.evidence[2:]),
         segments=lost.segments,
     )
