@@ -22,10 +22,12 @@ from builders.servers.rights import without_privileges
 from builders.servers.server_process import Server, running_tensorboard
 from builders.xspace_text import build
 
+from tpu_profile_plugin._native import CoreFailed
 from tpu_profile_plugin.cache.files import FileCache
 from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.capture.session import LocalSession
 from tpu_profile_plugin.logdir import Logdir
+from tpu_profile_plugin.server.results import Results
 
 ONE = "plugins/profile/s/h.xplane.pb"
 ASK = {"run": "s", "tag": "trace_viewer@", "host": "h"}
@@ -389,3 +391,55 @@ def test_the_cache_directory_is_deleted_while_it_is_used_by_two(tmp_path):
         assert asked(one, tag=KEPT, use_saved_result="false") == asked(two, tag=KEPT) == (200, right)
     kept = [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
     assert len(kept) == 1, "one answer, kept once for both"
+
+
+class Panic(BaseException):
+    """What PyO3 makes of a panic, which is no Exception."""
+
+
+@pytest.mark.parametrize("failure", [Panic("boom"), CoreFailed("boom")], ids=["panic", "failed core"])
+def test_a_failure_of_the_core_is_an_answer(tmp_path, monkeypatch, caplog, failure):
+    """500 with a log, or 503 if the file has changed; the next request is answered as ever."""
+    logs = write(tmp_path / "logs", {ONE: A})
+    board = Board(logs, tmp_path / "cache")
+    right = board.get("data", **{**ASK, "tag": KEPT}).data
+    changes = False
+
+    def fails(*_: object) -> None:
+        if changes:
+            replace(logs / ONE, B)
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Results, "_build", fails)
+        assert board.refused("data", **{**ASK, "tag": KEPT}, use_saved_result="false")[:2] == (500, "internal")
+        assert "boom" in caplog.text
+        if isinstance(failure, Exception):
+            changes = True
+            assert board.refused("data", **{**ASK, "tag": KEPT}, use_saved_result="false")[:2] == (503, "file_changed")
+    replace(logs / ONE, A)
+    assert board.get("data", **{**ASK, "tag": KEPT}).data == right
+
+
+def test_a_mapped_file_is_torn_and_no_connection_is_lost(tmp_path):
+    """Another program writes texts that are no UTF-8 and ends of messages into the file, faster than it is read."""
+    logs = write(tmp_path / "logs", {ONE: A})
+    torn = bytearray(A)
+    for at in range(500, len(A) - 500, 1009):
+        torn[at : at + 3] = b"\xff\xc3\xe2"
+    before = (logs / ONE).stat()
+    old = (before.st_atime_ns, before.st_mtime_ns)
+    requests = ("trace_viewer@", "framework_op_stats", KEPT, "overview_page")
+
+    def tear(i: int) -> None:
+        with (logs / ONE).open("r+b", buffering=0) as file:
+            for _ in range(5):
+                file.write((torn, A)[i % 2])
+                file.seek(0)
+        os.utime(logs / ONE, ns=old)  # or it would be read, not mapped
+
+    with running_tensorboard(logs, tmp_path, flags=("--profile_cache_dir", "off")) as server:
+        with Busy(tear), ThreadPoolExecutor(4) as pool:
+            seen = [*pool.map(lambda i: asked(server, tag=requests[i % 4], use_saved_result="false"), range(40))]
+        statuses = {(status, code if status != 200 else "") for status, code in seen}
+        assert statuses <= {(200, ""), (503, "file_changed"), (422, "corrupt_profile"), (404, "no_data")}
