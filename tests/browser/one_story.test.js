@@ -4,11 +4,13 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { before, describe, test } from "node:test";
 import * as h from "./harness.js";
+import { namesakes, readNames, twoValues, withOneChanged } from "./one_story/names.js";
 import { PAIRS, TWO_READINGS, xprofs } from "./one_story/pairs.js";
 import { agree, exactly, quantity, ratio, total } from "./one_story/quantity.js";
 import { readCharts, readPage, settledText, wrappedToolbars } from "./one_story/reading.js";
 
 const SHARED = path.join(h.ROOT, "..", "shared", "traces", "logdir");
+const PYTORCH = path.join(h.ROOT, "..", "shared", "pytorch");
 /** Pages that are read at once. */
 const AT_ONCE = 2;
 const WIDE = { width: 1440, height: 900 };
@@ -23,9 +25,12 @@ const SAMPLES = {
   "steps of several hosts": { from: "step_profiles", narrow: true },
   ops: { from: "op_profiles", narrow: true },
   "XProf's samples": { from: SHARED, skip: existsSync(SHARED) ? false : "the sample profiles (../shared/traces) are not here" },
+  "PyTorch's traces": { from: PYTORCH, skip: existsSync(PYTORCH) ? false : "the traces of PyTorch (../shared/pytorch) are not here" },
 };
 const at = await h.served(Object.fromEntries(Object.entries(SAMPLES).filter(([, { skip }]) => !skip).map(([name, { from }]) => [name, from])));
 
+/** The names and figures of all pages, by run. */
+const shown = new Map();
 const applied = new Map(PAIRS.map((pair) => [pair, 0]));
 
 /** Shows a page: the first of a run in place of the previous one, others by the menu, which takes a fraction of the time. */
@@ -59,7 +64,9 @@ async function open(page, address, narrow) {
   const read = await page.evaluate(readPage);
   const charts = await page.evaluate(readCharts, MOST_ROWS);
   const wrapped = narrow ? await inNarrow(page) : [];
-  return { ...read, charts, wrapped, errors: [...page.found.errors] };
+  await page.$$eval("details:not([open])", (all) => all.forEach((one) => { one.open = true; }));
+  const names = await page.evaluate(readNames);
+  return { ...read, charts, names, wrapped, errors: [...page.found.errors] };
 }
 
 async function inNarrow(page) {
@@ -113,9 +120,6 @@ function barProblems({ label, parts }) {
   return problems;
 }
 
-/** Of runs without steps *What if* has no answer, which a browser tells; the page says why. */
-const isProblem = (tool) => (text) => tool !== "what_if" || !text.includes("404 (Not Found)");
-
 /** What is wrong with a page by itself. */
 function pageProblems({ errors, failed, above, odd, bars, pies, wrapped }) {
   return [
@@ -124,6 +128,9 @@ function pageProblems({ errors, failed, above, odd, bars, pies, wrapped }) {
     ...[...bars, ...pies].flatMap(barProblems), ...wrapped.map((name) => `wrapped or cut off at ${NARROW.width} px: ${name}`),
   ];
 }
+
+/** The names on the pages of a run, those of XProf's reading left out: there they have XProf's meaning. */
+const namesOf = ({ pages }) => Object.fromEntries(Object.entries(pages).flatMap(([tool, { names }]) => (tool.includes(",") ? [] : [[tool, names]])));
 
 async function pairProblems(run) {
   const problems = [];
@@ -157,7 +164,12 @@ h.inChromium("one story", ({ browser }) => {
         const problems = [];
         for (const run of await (await fetch(`${api}runs`)).json()) {
           const read = await readRun(api, run, tabs, narrow);
-          const found = [...Object.entries(read.pages).flatMap(([tool, page]) => pageProblems(page).filter(isProblem(tool)).map((text) => `${tool}: ${text}`)), ...(await pairProblems(read))];
+          const names = namesOf(read);
+          shown.set(`${name} ${run}`, names);
+          const found = [
+            ...Object.entries(read.pages).flatMap(([tool, page]) => pageProblems(page).map((text) => `${tool}: ${text}`)),
+            ...(await pairProblems(read)), ...twoValues(names).map((text) => `one name, two numbers: ${text}`),
+          ];
           problems.push(...found.map((text) => `${run} ${text}`));
         }
         assert.ok(problems.length === 0, `${problems.length} contradictions:\n${[...new Set(problems)].join("\n")}`);
@@ -174,6 +186,30 @@ h.inChromium("one story", ({ browser }) => {
     const bar = (...parts) => barProblems({ label: "bar", parts: parts.map(([name, share, amount]) => ({ name, share, amount })) });
     assert.deepEqual(bar(["a", "60.0%", "6 ms"], ["b", "40.0%", "4 ms"]), []);
     assert.deepEqual(bar(["a", "60.0%", "6 ms"], ["b", "45.3%", "4 ms"]), ['the parts of "bar" make 60.0% + 45.3% of 100%', "b of \"bar\": 45.3% is not 4 ms / 6 ms + 4 ms"]);
+  });
+
+  test("a figure of one page that is 1% off is found", () => {
+    const pages = new Set();
+    for (const [run, names] of [...shown].filter(([run]) => /^(?:demo|ops) /.test(run))) {
+      for (const one of namesakes(names).flat()) {
+        const changed = withOneChanged(names, one);
+        if (changed === null) continue;
+        assert.ok(twoValues(changed).some((text) => text.startsWith(`"${one.key}"`)), `${run}: ${one.page}: ${one.key}: ${one.text}`);
+        pages.add(one.page);
+      }
+    }
+    const least = ["overview_page", "input_pipeline_analyzer", "time_budget", "hlo_stats", "roofline_model", "framework_op_stats"];
+    assert.deepEqual(least.filter((page) => !pages.has(page)), []);
+  });
+
+  test("names and figures are compared by what they mean", () => {
+    const list = (name, text, title = "") => ({ place: "list", name, text, title });
+    const bar = (text, title) => ({ place: "bar", name: "Input", text, title });
+    const budget = [bar("2.5 ms", "Of the average step: 10 ms")];
+    assert.deepEqual(twoValues({ overview_page: [list("Input", "2.5 ms (25.0%)")], time_budget: budget }), []);
+    assert.deepEqual(twoValues({ overview_page: [list("Input", "2.6 ms (25.0%)")], time_budget: budget }), ['"input (time)": 2.6 ms (overview_page), 2.5 ms (time_budget)']);
+    assert.deepEqual(twoValues({ inference_profile: [bar("1 ms", "The average request: 4 ms")], time_budget: budget }), []);
+    assert.deepEqual(twoValues({ overview_page: [list("All others", "1 ms")], pod_viewer: [list("All others", "2 ms")] }), []);
   });
 
   test("every pair of figures was seen", { skip: existsSync(SHARED) ? false : "not all samples are here" }, () => {

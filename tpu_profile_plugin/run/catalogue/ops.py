@@ -118,7 +118,9 @@ OPS = Catalogue(
     integers("min_ps", "Shortest", "ps", "Time of the shortest run.", lambda ops: ops.of(ops.table.min_ps)),
     numbers("average_ps", "Average", "ps", "Self time of a run."),
     numbers("share_percent", "Share", "%", "Self time as a share."),
-    numbers("flops", "FLOPs", "FLOP", "Floating-point operations of all runs.", lambda ops: ops.of(ops.table.flops)),
+    numbers("flops", "FLOPs", "FLOP",
+            "Floating-point operations of all runs, in bf16 equivalents: those of slower types count more.",
+            lambda ops: ops.of(ops.table.flops)),
     numbers("model_flops", "Model FLOPs", "FLOP", "The same as the model's code has them, whatever their precision.",
             lambda ops: ops.of(ops.table.model_flops)),
     numbers("bytes", "Bytes", "bytes", "Memory traffic of all runs, in all memories.",
@@ -252,7 +254,7 @@ OF_LINE = OPS.typed(
 )
 """Of the verb `source`, of one line."""
 _work = (
-    _column("flops", "Model FLOPs of all runs; ops that contain others count as 0."),
+    _column("flops", "Model FLOPs of all runs; ops that contain others count as 0.", label="Model FLOPs"),
     _column("bytes", "Memory traffic of all runs; ops that contain others count as 0.", label="Bytes accessed"),
 )
 SOURCE_LINES = OPS.typed(

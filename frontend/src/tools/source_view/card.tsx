@@ -107,9 +107,9 @@ function figures({ sums }: Node, root: Node, perStep: boolean) {
     },
     { name: `Runs${per}`, value: sums.runs > 0 ? formatCount(sums.runs) : null, reason: "No op ran." },
     {
-      name: `FLOPs${per}`,
+      name: `Model FLOPs${per}`,
       ...value("flops", formatQuantity(sums.flops, "FLOP"), "FLOP"),
-      help: "Model FLOPs.\nSource: HLO cost analysis.",
+      help: "Operations that the model asks for, whatever their precision.\nSource: HLO cost analysis.",
     },
     {
       name: `Bytes accessed${per}`,

@@ -11,7 +11,7 @@ import type { Measure, Node, Row } from "./tree";
 
 const HEAD_PX = 26;
 export const UNITS: Readonly<Record<Measure, string>> = { time: "ps", peak: "bytes", flops: "FLOP", bytes: "bytes" };
-export const LABELS: Readonly<Record<Measure, string>> = { time: "Self time", peak: "At the peak", flops: "FLOPs", bytes: "Bytes" };
+export const LABELS: Readonly<Record<Measure, string>> = { time: "Self time", peak: "At the peak", flops: "Model FLOPs", bytes: "Bytes" };
 const HELP: Readonly<Record<Measure, string>> = {
   time: "Time of the ops, nested ops excluded, summed over devices.\nSource: trace.",
   peak: "Memory that the chosen program holds at its peak, by the line that makes it.\nSource: buffer assignment of the program.",

@@ -201,7 +201,7 @@ interface ControlsProps {
 const ORDERS: Readonly<Record<Measure, string>> = {
   time: "By self time",
   peak: "By memory at the peak",
-  flops: "By FLOPs",
+  flops: "By model FLOPs",
   bytes: "By bytes accessed",
 };
 const GROUP_LABELS = { line: "Lines", scope: "Name scopes" } as const;

@@ -44,7 +44,7 @@ def test_what_recording_costs_is_no_saving():
         "The same, from least to most, of the step": "14% to 31%",
         "Recording per step": 2.0,
         "Calls of Python functions per step": 5000,
-        "Cost of one, as measured in this profile": 0.4,
+        "Cost of each call, as measured in this profile": 0.4,
     }
     assert found["advice"].startswith("Record again with python_tracer_level=0")
 
@@ -59,7 +59,7 @@ def test_a_call_costs_what_it_does_where_calls_are_close():
     """1000 calls in a row, and 1300 with work between them: each costs 1.3 times 0.4 us."""
     calls = f"{row_of(1000)}\n{row_of(1299, start=401, period=5000, lasting=4000)}"
     found = evidence(finding("tracing_overhead", preparing(calls)))
-    assert found["Cost of one, as measured in this profile"] == 0.52
+    assert found["Cost of each call, as measured in this profile"] == 0.52
     assert found["Recording per step"] == 2300 * 0.52 / 1000
 
 

@@ -80,14 +80,14 @@ def _evidence(run: RunView, lost: Lost, worst: RecordingCost, host: str) -> list
         Evidence(f"Recording per {run.per}", lost.ps / PS_PER_MS, "ms"),
     ]
     kinds = (
-        ("Calls of Python functions", worst.frames, worst.frame_ps),
-        ("Other events of the main thread", worst.others, worst.other_ps),
+        ("Calls of Python functions", "call", worst.frames, worst.frame_ps),
+        ("Other events of the main thread", "other event", worst.others, worst.other_ps),
     )
-    for what, count, cost_ps in kinds:
+    for what, each, count, cost_ps in kinds:
         if count * cost_ps:
             where = timeline(host, *worst.window)
             evidence.append(Evidence(f"{what} per {run.per}", round(count), "", TIMELINE, where))
-            evidence.append(Evidence("Cost of one, as measured in this profile", cost_ps / PS_PER_US, "us"))
+            evidence.append(Evidence(f"Cost of each {each}, as measured in this profile", cost_ps / PS_PER_US, "us"))
     return evidence
 
 
