@@ -99,7 +99,7 @@ def test_rows_as_files(board):
     assert csv.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert csv.headers["Content-Disposition"] == 'attachment; filename="query.csv"'
     assert csv.headers["Cache-Control"] == "no-store"
-    assert csv.text.split() == ["run,n", "one/s2,3", "two/s1,3"]
+    assert csv.text.split() == ['"run","n"', '"one/s2",3', '"two/s1",3']
     parquet = board.get("query_result", query=state["query"], format="parquet")
     rows = pyarrow.parquet.read_table(io.BytesIO(parquet.data)).to_pylist()
     assert rows == [{"run": "one/s2", "n": 3}, {"run": "two/s1", "n": 3}]
