@@ -91,7 +91,7 @@ fn a_file_that_changes_while_it_is_decoded() {
     let seconds = std::env::var("TORN_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let (one, other) = (profile(1), profile(2));
     let size = one.len();
-    let noise: Vec<u8> = other.iter().enumerate().map(|(at, byte)| byte ^ (at * 7919 >> 5) as u8).collect();
+    let noise: Vec<u8> = other.iter().enumerate().map(|(at, byte)| byte ^ ((at * 7919) >> 5) as u8).collect();
     let path = std::env::temp_dir().join(format!("torn-{}", std::process::id()));
     let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
     file.write_all_at(&one, 0).unwrap();
