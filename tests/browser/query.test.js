@@ -106,7 +106,7 @@ h.inChromium("results of queries", ({ browser }) => {
     await h.until("the chart", () => tab.frame().$(".query-chart canvas"));
     assert.equal(h.query(tab).get("chart"), "bars~run~steps");
     const csv = (await saved(tab, "CSV")).toString();
-    assert.deepEqual(csv.trim().split(/\r?\n/).map((line) => line.split(",")[0]), ["run", ...runs]);
+    assert.deepEqual(csv.trim().split(/\r?\n/).map((line) => line.split(",")[0].replaceAll(`"`, "")), ["run", ...runs]);
     assert.equal((await saved(tab, "Parquet")).subarray(0, 4).toString(), "PAR1");
     h.assertClean(tab);
     await tab.page.close();
