@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from builders.servers.fake_profiler import XSPACE, large, response, serving
+from builders.servers.fake_profiler import HUGE, XSPACE, large, response, serving
 
 from tpu_profile_plugin.capture.addresses import AllowList, parse_addresses
 from tpu_profile_plugin.capture.job import Job
@@ -229,6 +232,49 @@ def test_a_profile_above_the_usual_limit_arrives(tmp_path):
     with serving("large") as fake:
         job = capture(tmp_path, fake.address)
     assert job.workers[0].bytes == len(large(12_000_000))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("behaviour", ["huge", "huge_garbage"])
+def test_a_huge_response_takes_no_memory(tmp_path, behaviour):
+    """It goes to disk as it arrives, whether it is a profile or refused."""
+
+    def anonymous_mb() -> int:
+        return int(Path("/proc/self/status").read_text().split("RssAnon:")[1].split()[0]) >> 10
+
+    most, done = [], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            most.append(anonymous_mb())
+
+    with fake_process(behaviour) as (_, address):
+        before = anonymous_mb()
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        job = capture(tmp_path, address)
+        done.set()
+        watcher.join()
+    assert max(most) - before < 60
+    if behaviour == "huge":
+        assert job.workers[0].bytes == len(large(HUGE))
+        (path,) = tmp_path.rglob("*.xplane.pb")
+        assert path.stat().st_size == len(large(HUGE))
+    else:
+        assert failure(job)[0] == "garbled"
+        assert contents(tmp_path) == {}
+
+
+def test_a_full_disk_while_a_large_response_arrives(tmp_path, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
+    with serving("large") as fake:
+        code, message = failure(capture(tmp_path, fake.address))
+    assert (code, message) == ("not_stored", "The profile cannot be received: No space left on device.")
+    assert contents(tmp_path) == {}
 
 
 def test_a_profile_above_our_limit_is_rejected_with_its_size(tmp_path):

@@ -20,6 +20,7 @@ from tpu_profile_plugin.capture import failures
 from tpu_profile_plugin.capture.addresses import Address, AllowList, Ip
 from tpu_profile_plugin.capture.failures import FORBIDDEN, WorkerFailure, from_status
 from tpu_profile_plugin.capture.options import MAX_EVENTS, TOOLS, CaptureOptions
+from tpu_profile_plugin.capture.relay import KEPT_FROM, Relay
 from tpu_profile_plugin.errors import Forbidden
 from tpu_profile_plugin.protos import Method, message, method, parse
 from tpu_profile_plugin.protos.wire import LENGTH, VARINT, MalformedMessage, fields
@@ -39,7 +40,7 @@ class Response:
     empty_trace: bool
 
 
-def read_response(data: bytes) -> Response:
+def read_response(data: bytes | memoryview) -> Response:
     """Parses a serialized ProfileResponse; raises MalformedMessage."""
     parts: list[memoryview] = []
     old: memoryview | None = None
@@ -55,6 +56,8 @@ def read_response(data: bytes) -> Response:
             old = _xspace_of_tool_data(view, begin, end) or old
     if not parts:
         return Response(old, empty_trace)
+    if len(parts) > 1 and len(data) > KEPT_FROM:
+        raise MalformedMessage("a large profile in several parts", 0)
     # Repeated occurrences of a singular message field are merged, which is concatenation on the wire.
     return Response(parts[0] if len(parts) == 1 else b"".join(parts), empty_trace)
 
@@ -155,15 +158,34 @@ def find_open_ip(address: Address, ips: Sequence[Ip], timeout_s: float = CONNECT
     raise WorkerFailure(failures.UNREACHED, f"{address} cannot be reached: {why}.", "UNAVAILABLE", str(other or ""))
 
 
-def open_channel(address: Address, ip: Ip, timeout_s: float = CONNECT_S, limit_bytes: int = MAX_RESPONSE_BYTES) -> Any:
+@dataclass(frozen=True)
+class Channel:
+    """A channel of gRPC, through a relay that keeps large responses on disk."""
+
+    grpc: Any
+    relay: Relay
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.grpc.close()
+        self.relay.close()
+
+
+def open_channel(
+    address: Address, ip: Ip, timeout_s: float = CONNECT_S, limit_bytes: int = MAX_RESPONSE_BYTES
+) -> Channel:
     """A ready gRPC channel to exactly this IP; raises WorkerFailure if the server there does not speak gRPC."""
     # Keeps messages of gRPC's core out of TensorBoard's terminal.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     import grpc
 
-    target = f"ipv6:[{ip}]:{address.port}" if ip.version == 6 else f"ipv4:{ip}:{address.port}"
+    try:
+        relay = Relay((str(ip), address.port), limit_bytes, timeout_s)
+    except OSError as error:
+        message = f"No connection can be prepared: {error.strerror or error}."
+        raise WorkerFailure(failures.NOT_STORED, message) from error
     channel = grpc.insecure_channel(
-        target,
+        relay.target,
         options=[
             ("grpc.max_receive_message_length", limit_bytes),
             ("grpc.max_send_message_length", -1),
@@ -171,6 +193,7 @@ def open_channel(address: Address, ip: Ip, timeout_s: float = CONNECT_S, limit_b
             # Dial the allowed address itself, never a proxy, which may forward anywhere.
             ("grpc.enable_http_proxy", 0),
             ("grpc.enable_retries", 0),
+            ("grpc.compression_enabled_algorithms_bitset", 1),  # none: no small message becomes a large one
             # A capture sends nothing until it ends; pings detect a machine that has become unreachable.
             ("grpc.keepalive_time_ms", 30_000),
             ("grpc.keepalive_timeout_ms", 20_000),
@@ -190,8 +213,9 @@ def open_channel(address: Address, ip: Ip, timeout_s: float = CONNECT_S, limit_b
     done.wait(timeout_s)
     channel.unsubscribe(changed)
     if (states and states[-1] is grpc.ChannelConnectivity.READY) or grpc.ChannelConnectivity.READY in states:
-        return channel
+        return Channel(channel, relay)
     channel.close()
+    relay.close()
     raise WorkerFailure(
         failures.NOT_GRPC, f"Something listens on {address}, but it does not speak gRPC.", "UNAVAILABLE"
     )
@@ -199,7 +223,7 @@ def open_channel(address: Address, ip: Ip, timeout_s: float = CONNECT_S, limit_b
 
 def connect(
     address: Address, allowed: AllowList, limit_bytes: int = MAX_RESPONSE_BYTES, timeout_s: float = CONNECT_S
-) -> Any:
+) -> Channel:
     """All steps in order; raises WorkerFailure, or Forbidden for an address that is not allowed."""
     ips = allowed.check(address, resolve(address))
     return open_channel(address, find_open_ip(address, ips, timeout_s), timeout_s, limit_bytes)
@@ -248,7 +272,7 @@ def profile_request(
 class ProfilerClient:
     """A client on an open channel; every method raises WorkerFailure. Use `close` or a `with` statement."""
 
-    def __init__(self, channel: Any, limit_bytes: int = (1 << 31) - 1) -> None:
+    def __init__(self, channel: Channel, limit_bytes: int = (1 << 31) - 1) -> None:
         self._channel = channel
         self._limit = limit_bytes
 
@@ -305,8 +329,9 @@ class ProfilerClient:
         return not answer.empty_trace
 
     def _response(self, data: bytes) -> Response:
+        relay = self._channel.relay
         try:
-            return read_response(data)
+            return read_response(data or relay.take() or b"")
         except MalformedMessage as error:
             raise _garbled(str(error)) from error
 
@@ -316,9 +341,8 @@ class ProfilerClient:
         import grpc
 
         # No deserializer: the response stays bytes, so that a profile of gigabytes is not copied into objects.
-        call = self._channel.unary_unary(called.path, request_serializer=lambda made: made.SerializeToString()).future(
-            request, timeout=deadline_s
-        )
+        ask = self._channel.grpc.unary_unary(called.path, request_serializer=lambda made: made.SerializeToString())
+        call = ask.future(request, timeout=deadline_s)
         done = threading.Event()
         call.add_done_callback(lambda _: done.set())
         on_call(call)
@@ -326,6 +350,10 @@ class ProfilerClient:
         try:
             answer: bytes = call.result(timeout=0.0)
         except grpc.RpcError as error:
+            if (fault := self._channel.relay.error) is not None:
+                reason = fault.strerror or type(fault).__name__
+                message = f"The profile cannot be received: {reason}."
+                raise WorkerFailure(failures.NOT_STORED, message) from error
             raise from_status(error.code().name, error.details() or "", deadline_s, self._limit) from error
         except grpc.FutureCancelledError as error:
             raise WorkerFailure(failures.CANCELLED, "Cancelled.", "CANCELLED") from error

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 State = Literal["waiting", "reading", "running", "done", "failed", "cancelled"]
 
 _KEPT_BYTES = 4 * GIB
-_ATTEMPTS = 2
+_ATTEMPTS = 4
+"""A file of a table may be damaged each time, where something writes into the cache."""
 _PROCESSES, _IDLE_S = 2, 120.0
 """Idle processes are kept for a while, because starting one takes half a second."""
 _NEEDED = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "SYSTEMROOT", "TZ")

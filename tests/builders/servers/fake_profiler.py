@@ -23,6 +23,7 @@ from builders.xspace_text import build
 from tpu_profile_plugin.protos import message, method
 
 XSPACE = build(SMALL)
+HUGE = int(os.environ.get("FAKE_HUGE_BYTES", "100_000_000"))
 
 
 def response(xspace: bytes | None, empty_trace: bool = False) -> bytes:
@@ -41,9 +42,9 @@ class Fake:
     """The behaviour of the server, and a record of its requests.
 
     Attributes:
-      behaviours: one per Profile call, the last one repeated: ok, empty, busy, hang, garbage, old, lost, large, refuse,
-        crash, no_events, bad_xspace, internal, gated, absent (no such method), no_continuous (only captures), or bytes
-        to answer.
+      behaviours: one per Profile call, the last one repeated: ok, empty, busy, hang, garbage, old, lost, large, huge,
+        huge_garbage, refuse, crash, no_events, bad_xspace, internal, gated, absent (no such method), no_continuous
+        (only captures), or bytes to answer.
       requests, terminated: the received requests.
       continuous: the request with which continuous profiling runs, None while it does not.
       snapshots: the number of snapshots taken; each is answered with the next behaviour (bytes or ok).
@@ -90,6 +91,12 @@ class Fake:
 
     def _large(self, request: Any, context: Any) -> bytes:
         return response(large(12_000_000))
+
+    def _huge(self, request: Any, context: Any) -> bytes:
+        return response(large(HUGE))
+
+    def _huge_garbage(self, request: Any, context: Any) -> bytes:
+        return b"\xff" * HUGE
 
     def _empty(self, request: Any, context: Any) -> bytes:
         return response(build('plane 1 "/host:metadata"'), empty_trace=True)
