@@ -7,6 +7,7 @@ import type { PageProps } from "../../page/page";
 import { FINDING_KEY, findingsAbout, knownFindings, loadFindings } from "../../page/findings";
 import { plural } from "../../base/format";
 import { Link } from "../../widgets/content/link";
+import { RichText } from "../../widgets/content/rich_text";
 import { leavePage } from "../address/view";
 import "./findings_note.css";
 
@@ -47,7 +48,7 @@ export function FindingsNote({ run, tool, others, host, client, ready }: Props) 
     <aside class="findings-note" aria-label="Findings about this page">
       <strong>Finding</strong>
       <span class="findings-note-title" data-tip={first.title}>
-        {first.title}
+        <RichText text={first.title} />
       </span>
       <Link to={to}>{more.length ? `Evidence, advice and ${plural(more.length, "more finding")}` : "Evidence and advice"}</Link>
     </aside>

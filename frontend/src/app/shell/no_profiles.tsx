@@ -2,6 +2,7 @@
 import type { Status } from "../../api/types";
 import { formatCount, plural } from "../../base/format";
 import { CaptureHowTo } from "../capture/capture_howto";
+import { RichText } from "../../widgets/content/rich_text";
 
 /** Where profiles lie below the log directory: an XSpace, and a trace of PyTorch's profiler. */
 const LAYOUTS = ["plugins/profile/<session>/<host>.xplane.pb", "<run>/<rank>.pt.trace.json.gz"];
@@ -80,7 +81,7 @@ function SearchResult({ status }: { status: Status }) {
         <ul class="notes" role="alert">
           {status.problems.map((p) => (
             <li key={`${p.code}${p.file ?? ""}`}>
-              {p.file ? <code>{p.file}</code> : null} {p.message} {p.remedy}
+              {p.file ? <code>{p.file}</code> : null} <RichText text={`${p.message} ${p.remedy}`} />
             </li>
           ))}
         </ul>

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatCount, plural } from "../../base/format";
 import type { RunInfo } from "../../api/types";
 import { problemsFound, watchFindings } from "../../page/findings";
+import { RichText } from "../../widgets/content/rich_text";
 import { Icon } from "../icons";
 import { runProblems } from "../address/view";
 import { dismiss, remaining } from "./dismissed";
@@ -20,11 +21,16 @@ export function Problems({ info }: { info: RunInfo }) {
           <code>{p.where}</code>:{" "}
         </>
       ) : null}
-      {p.message}
+      <RichText text={p.message} />
       {p.offset !== null && !new RegExp(`\\b(${p.offset}|${formatCount(p.offset)})\\b`).test(p.message)
         ? ` (byte ${formatCount(p.offset)})`
         : ""}
-      {p.remedy ? ` ${p.remedy}` : ""}
+      {p.remedy ? (
+        <>
+          {" "}
+          <RichText text={p.remedy} />
+        </>
+      ) : null}
     </>
   );
   return (

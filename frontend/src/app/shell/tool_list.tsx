@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { ToolInfo } from "../../api/types";
 import { moveIndex } from "../../base/keys";
 import { Link } from "../../widgets/content/link";
+import { RichText } from "../../widgets/content/rich_text";
 import type { Patch } from "../../widgets/content/link";
 import { Icon } from "../icons";
 import { groupTools } from "../address/view";
@@ -69,7 +70,11 @@ function ToolLink({ tool, current, narrow, to }: { tool: ToolInfo; current: bool
       {narrow ? null : (
         <span>
           {tool.title}
-          {reason === null ? null : <span class="tool-reason">{reason}</span>}
+          {reason === null ? null : (
+            <span class="tool-reason">
+              <RichText text={reason} />
+            </span>
+          )}
         </span>
       )}
     </Link>

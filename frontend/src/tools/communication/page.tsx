@@ -29,6 +29,7 @@ import {
   withBaseRanks,
   withShortNames,
 } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 
 const TRACE = "trace_viewer@";
 
@@ -87,7 +88,9 @@ function Content({ page, found }: { page: PageProps; found: Communication }) {
     <div class="tool-page">
       <div class="tool-page-body communication">
         <SummaryBox tone={tone} title={title}>
-          <p>{sentences.join(" ")}</p>
+          <p>
+            <RichText text={sentences.join(" ")} />
+          </p>
         </SummaryBox>
         <BaseLine
           page={page}

@@ -41,6 +41,7 @@ import {
   withBaseTypes,
 } from "./model";
 import type { Group, Pie } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 /** Names beside a pie: beginnings are often the same. */
@@ -132,7 +133,11 @@ function Content({ page, data, state, group, file }: ContentProps) {
     <div class="tool-page">
       <div class="tool-page-body ops-page">
         <SummaryBox title={title}>
-          {sentences.length ? <p>{sentences.join(" ")}</p> : null}
+          {sentences.length ? (
+            <p>
+              <RichText text={sentences.join(" ")} />
+            </p>
+          ) : null}
           {data.document.notes.graphs ? <p>{data.document.notes.graphs}</p> : null}
         </SummaryBox>
         <BaseLine page={page} answer={base} per={per} />

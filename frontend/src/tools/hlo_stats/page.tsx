@@ -21,6 +21,7 @@ import { useLoad } from "../../widgets/status/use_load";
 import "../../widgets/content/card.css";
 import { CHART_WORDS, chartOf, chartsOf, chooseOps, opsOf, summaryOf, withBaseOps } from "./model";
 import type { ChartId, Choice, Ops } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 /** Keys of the address that belong to this page. */
@@ -80,7 +81,9 @@ function Content({ page, ops }: { page: PageProps; ops: Ops }) {
       <div class="hlo-head">
         <SummaryBox title={summary.headline}>
           {summary.lines.map((line) => (
-            <p key={line}>{line}</p>
+            <p key={line}>
+              <RichText text={line} />
+            </p>
           ))}
           {unattributed !== null && unattributed > 0 ? <p>{formatPercent(unattributed * 100)} of the GPU time has no op name.</p> : null}
         </SummaryBox>

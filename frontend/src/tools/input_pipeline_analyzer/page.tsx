@@ -76,12 +76,14 @@ function Summary({ data, state }: PartProps) {
         </>
       ) : null}
       {sentences(data).map((sentence) => (
-        <p key={sentence}>{sentence}</p>
+        <p key={sentence}>
+          <RichText text={sentence} />
+        </p>
       ))}
       {data.next ? (
         <p>
           <strong>Next: </strong>
-          <RichText text={data.next} />
+          <RichText text={data.next} links />
         </p>
       ) : null}
       {hosts ? <p class={hosts.warn ? "" : "dim"}>{hosts.text}</p> : null}
@@ -199,7 +201,7 @@ function Tips({ tips }: { tips: readonly string[] }) {
       <ul>
         {tips.map((tip) => (
           <li key={tip}>
-            <RichText text={tip} />
+            <RichText text={tip} links />
           </li>
         ))}
       </ul>

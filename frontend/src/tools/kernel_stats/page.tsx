@@ -32,6 +32,7 @@ import {
   withBaseKernels,
 } from "./model";
 import type { Group, Kernels } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 /** Keys of the address that belong to this page. */
@@ -95,7 +96,9 @@ function Content({ page, kernels }: { page: PageProps; kernels: Kernels }) {
       <div class="kst-head">
         <SummaryBox title={summary.headline}>
           {summary.lines.map((line) => (
-            <p key={line}>{line}</p>
+            <p key={line}>
+              <RichText text={line} />
+            </p>
           ))}
         </SummaryBox>
         <PieList

@@ -17,6 +17,7 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
 import { headline, hiddenColumns, kernelsOf, withDoubts } from "./model";
 import type { Kernel, Share } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 function KernelUtilizationPage(page: PageProps) {
@@ -64,7 +65,9 @@ function Content({ page, measured }: { page: PageProps; measured: TableData }) {
     <div class="tool-page">
       <div class="tool-page-body">
         <SummaryBox title={title}>
-          <p>{sentences.join(" ")}</p>
+          <p>
+            <RichText text={sentences.join(" ")} />
+          </p>
         </SummaryBox>
         <Card
           title="Kernels"

@@ -20,6 +20,7 @@ import { headline, longest, stallChart } from "./model";
 import { RunTimeline } from "./timeline";
 import { runKey, runsOf } from "./timeline_model";
 import type { Run } from "./timeline_model";
+import { RichText } from "../../widgets/content/rich_text";
 
 const TRACE = "trace_viewer@";
 function MegascalePage(page: PageProps) {
@@ -70,7 +71,9 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
     <div class="tool-page">
       <div class="tool-page-body">
         <SummaryBox tone={tone} title={title}>
-          <p>{sentences.join(" ")}</p>
+          <p>
+            <RichText text={sentences.join(" ")} />
+          </p>
         </SummaryBox>
         <Card
           title="Total stall"

@@ -20,6 +20,7 @@ import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
 import { figures, fullest, headline, modulesOf, peakMarker, peaksTable } from "./model";
 import { TimelineCard } from "./timeline_card";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 /** Query keys of this page. */
@@ -94,7 +95,7 @@ function Content({ page, profile, first }: ContentProps) {
         <SummaryBox tone={tone} title={title}>
           <ShareBar parts={parts} label="Memory at the peak" />
           <p>
-            {sentences.join(" ")} <Link to={trace}>Open the trace viewer at the peak</Link>
+            <RichText text={sentences.join(" ")} /> <Link to={trace}>Open the trace viewer at the peak</Link>
           </p>
           <label class="memory-choice">
             <span>Memory ID</span>

@@ -24,6 +24,7 @@ import { CHOICES, OverTime } from "./over_time/card";
 import { StackSwitch } from "../../page/memory/moments";
 import { Treemap } from "./charts/treemap";
 import { WorkingSpace } from "./charts/working_space";
+import { RichText } from "../../widgets/content/rich_text";
 
 interface Props {
   page: PageProps;
@@ -61,7 +62,9 @@ export function ModuleView({ page, view, module, space, query, own }: Props) {
     <>
       <SummaryBox tone={tone} title={title}>
         {parts.length ? <ShareBar parts={parts} label="Memory at the peak" /> : null}
-        <p>{sentences.join(" ")}</p>
+        <p>
+          <RichText text={sentences.join(" ")} />
+        </p>
       </SummaryBox>
       <BaseLine
         page={page}

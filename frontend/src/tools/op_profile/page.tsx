@@ -28,6 +28,7 @@ import { firstOpen, idOfOp, pathTo, visibleRows } from "./rows";
 import { Tree } from "./tree";
 import { OWN_KEYS, readView, writeView } from "./view_state";
 import type { ViewState } from "./view_state";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 function OpProfilePage(page: PageProps) {
@@ -149,7 +150,9 @@ function Profile({ page, profile, view: chosen, change, fileName, graphLink }: P
       <div class="opp-head">
         <SummaryBox tone={advice.tone} title={advice.headline}>
           {advice.lines.map((line) => (
-            <p key={line}>{line}</p>
+            <p key={line}>
+              <RichText text={line} />
+            </p>
           ))}
           {graphs ? <p>{graphs}</p> : null}
           {unattributed !== null && unattributed > 0 ? (

@@ -20,6 +20,7 @@ import { documentOf } from "../../api/client";
 import { podOf } from "./pod";
 import type { Pod, PodStep } from "./pod";
 import { chooseStep, podHeadline, stepsChart, workerCard, workersChart } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 /** Delay before the slider is written to the address, so that a drag makes one history entry. */
@@ -89,7 +90,11 @@ function Content({ pod, state, file }: { pod: Pod; state: PageProps["state"]; fi
       <div class="tool-page-body pod-page">
         <Callouts messages={messagesOf(pod)} />
         <SummaryBox tone={tone} title={title}>
-          {sentences.length ? <p>{sentences.join(" ")}</p> : null}
+          {sentences.length ? (
+            <p>
+              <RichText text={sentences.join(" ")} />
+            </p>
+          ) : null}
         </SummaryBox>
         {pod.steps.length > 1 ? <StepSlider pod={pod} at={at} onChange={choose} /> : null}
         <div class="columns narrow-wide">

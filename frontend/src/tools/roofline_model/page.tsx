@@ -22,6 +22,7 @@ import "../../widgets/content/card.css";
 import { rooflineChart } from "./chart";
 import { choose, isStep, rooflineOf, remarks, summaryOf } from "./model";
 import type { Choice, Roofline } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 /** Query keys of this page. */
@@ -82,7 +83,9 @@ function Content({ page, roofline }: { page: PageProps; roofline: Roofline }) {
       <div class="rfl-head">
         <SummaryBox tone={summary.tone} title={summary.headline}>
           {summary.lines.map((line) => (
-            <p key={line}>{line}</p>
+            <p key={line}>
+              <RichText text={line} />
+            </p>
           ))}
           {limit === null || roofline.document.peak_gflops_per_s === null ? null : <p>{limit.sentence}</p>}
         </SummaryBox>

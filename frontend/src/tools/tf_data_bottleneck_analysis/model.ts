@@ -154,14 +154,6 @@ export function settingLines({ settings }: Pick<PipelineIterator, "settings">): 
   );
 }
 
-/** Splits a suggestion into text and code, which stands in backticks. */
-export function codeParts(step: string): { text: string; code: boolean }[] {
-  return step
-    .split("`")
-    .map((text, i) => ({ text, code: i % 2 === 1 }))
-    .filter(({ text }) => text !== "");
-}
-
 /** One row per iterator of a run. */
 export function iteratorsTable(run: Run): TableData {
   const { text, number } = columnsOf(run.iterators);

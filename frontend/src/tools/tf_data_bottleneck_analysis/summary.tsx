@@ -4,11 +4,12 @@ import type { UrlState } from "../../page/page";
 import { storeAt } from "../../page/page_state";
 import { formatTime } from "../../base/format";
 import { Card } from "../../widgets/content/card";
+import { RichText } from "../../widgets/content/rich_text";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { FitTable } from "../../widgets/table/fit_table";
 import { hiding } from "../../base/table/transform";
 import type { PipelineAdvice } from "../../base/documents";
-import { codeParts, headline, slowest } from "./model";
+import { headline, slowest } from "./model";
 import type { Analysis, Pipeline } from "./model";
 
 /** Number of pipelines listed per advice; the table has them all. */
@@ -28,7 +29,9 @@ export function Summary({ analysis, onShow }: Props) {
   const worst = slowest(analysis);
   return (
     <SummaryBox tone={tone} title={title}>
-      <p>{sentences.join(" ")}</p>
+      <p>
+        <RichText text={sentences.join(" ")} />
+      </p>
       {suggestions.map((advice) => {
         const pipelines = advice.pipelines.flatMap((row) => analysis.pipelines[row] ?? []);
         return (
@@ -40,7 +43,11 @@ export function Summary({ analysis, onShow }: Props) {
           </div>
         );
       })}
-      {analysis.found.message && !analysis.found.input_bound ? <p class="dim">{analysis.found.message}</p> : null}
+      {analysis.found.message && !analysis.found.input_bound ? (
+        <p class="dim">
+          <RichText text={analysis.found.message} />
+        </p>
+      ) : null}
     </SummaryBox>
   );
 }
@@ -66,10 +73,6 @@ function Named({ pipelines, onShow }: { pipelines: readonly Pipeline[]; onShow: 
   );
 }
 
-function Step({ text }: { text: string }) {
-  return <>{codeParts(text).map((part, i) => (part.code ? <code key={i}>{part.text}</code> : part.text))}</>;
-}
-
 function Advice({ advice: { steps, links } }: { advice: PipelineAdvice }) {
   return (
     <>
@@ -77,14 +80,14 @@ function Advice({ advice: { steps, links } }: { advice: PipelineAdvice }) {
         <ol>
           {steps.map((step) => (
             <li key={step}>
-              <Step text={step} />
+              <RichText text={step} />
             </li>
           ))}
         </ol>
       ) : (
         steps.map((step) => (
           <p key={step}>
-            <Step text={step} />
+            <RichText text={step} />
           </p>
         ))
       )}

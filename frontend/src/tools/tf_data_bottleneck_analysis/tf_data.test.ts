@@ -4,7 +4,6 @@ import { NODE_HEIGHT, NODE_WIDTH, layOut, treeOf } from "./graph/layout";
 import {
   analysisOf,
   choosePipeline,
-  codeParts,
   headline,
   iteratorsTable,
   nameParts,
@@ -158,18 +157,6 @@ describe("summary and tables", () => {
       "CPUs for tf.data: 8",
       "Parallelism: 2; Autotune: off: fixed by the program; Order: kept (deterministic)",
       null,
-    ]);
-  });
-
-  it("splits suggestions into text and code", () => {
-    expect(codeParts("Write `.map(f)`.")).toEqual([
-      { text: "Write ", code: false },
-      { text: ".map(f)", code: true },
-      { text: ".", code: false },
-    ]);
-    expect(codeParts("`a` b")).toEqual([
-      { text: "a", code: true },
-      { text: " b", code: false },
     ]);
   });
 

@@ -33,6 +33,7 @@ import {
   windowOf,
   withBase,
 } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 const TRACE = "trace_viewer@";
@@ -88,7 +89,9 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
     <div class="tool-page">
       <div class="tool-page-body time-budget">
         <SummaryBox tone={tone} title={title}>
-          <p>{sentences.join(" ")}</p>
+          <p>
+            <RichText text={sentences.join(" ")} />
+          </p>
           {device === null && budget.decomposition.base === "step" ? null : <p class="dim">{label}</p>}
           <StepBar segments={segments} label={label} selected={part} onSelect={(id) => state.set({ [PART_KEY]: id }, "replace")} />
         </SummaryBox>

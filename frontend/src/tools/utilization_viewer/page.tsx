@@ -16,6 +16,7 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { useLoad } from "../../widgets/status/use_load";
 import { groupsOf, headline, sampleNote, samplesOf } from "./model";
 import type { Bar, Group } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 const NO_PEAK = "No cycles were counted, so there is no peak to compare with.";
@@ -59,7 +60,9 @@ function Content({ page, table }: { page: PageProps; table: TableData }) {
       <div class="tool-page-body utilization">
         <SummaryBox title={title}>
           {sentences.map((text) => (
-            <p key={text}>{text}</p>
+            <p key={text}>
+              <RichText text={text} />
+            </p>
           ))}
         </SummaryBox>
         <p class="utilization-choice">

@@ -35,6 +35,7 @@ import {
   without,
 } from "./model";
 import type { Edit } from "./model";
+import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
 const FACTORS = [0, 0.25, 0.5, 0.75, 2];
@@ -93,7 +94,13 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
     <div class="tool-page">
       <div class="tool-page-body what-if">
         <SummaryBox tone={tone} title={title}>
-          {after === null ? <p>{found.remedy}</p> : <Figures found={found} edited={!isEmpty(shown)} />}
+          {after === null ? (
+            <p>
+              <RichText text={found.remedy} />
+            </p>
+          ) : (
+            <Figures found={found} edited={!isEmpty(shown)} />
+          )}
           <StepBars bars={bars} of={found.base} label={`The average ${found.base} by category, before and after the changes`} />
         </SummaryBox>
         <Callouts

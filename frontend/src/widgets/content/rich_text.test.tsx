@@ -6,8 +6,8 @@ import { RichText } from "./rich_text";
 const root = document.createElement("div");
 afterEach(() => unmount(root));
 
-const shown = (text: string): string => {
-  render(<RichText text={text} />, root);
+const shown = (text: string, links = true): string => {
+  render(<RichText text={text} links={links} />, root);
   return root.innerHTML;
 };
 
@@ -16,6 +16,10 @@ it("shows links and code, and no other markup", () => {
     "<code>capture --all</code> or &lt;b&gt;not&lt;/b&gt;, see " +
       '<a href="https://x.org/a?b=1&amp;c=2" target="_blank" rel="noreferrer noopener">the guide</a>; 5` each',
   );
+});
+
+it("makes no links of names", () => {
+  expect(shown("run `doctor` on [here](https://x.org)", false)).toBe("run <code>doctor</code> on [here](https://x.org)");
 });
 
 it("makes no links of other schemes", () => {

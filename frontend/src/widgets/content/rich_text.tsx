@@ -1,12 +1,19 @@
-// A sentence of the server with code between backticks and links as in Markdown.
+// A sentence with code between backticks; texts of the plugin's own may have links as in Markdown.
 
-/** A link to an http or https address, or code. */
-const MARKED = /\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|`([^`\n]+)`/g;
+const CODE = /`([^`\n]+)`/g;
+/** Code, or a link to an http or https address. */
+const CODE_OR_LINK = /`([^`\n]+)`|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/g;
 
-export function RichText({ text }: { text: string }) {
+interface Props {
+  text: string;
+  /** Links are links: not for sentences with names of the profile, which may have any text. */
+  links?: boolean;
+}
+
+export function RichText({ text, links = false }: Props) {
   const parts = [];
   let position = 0;
-  for (const { 0: whole, 1: name, 2: href, 3: code, index } of text.matchAll(MARKED)) {
+  for (const { 0: whole, 1: code, 2: name, 3: href, index } of text.matchAll(links ? CODE_OR_LINK : CODE)) {
     parts.push(text.slice(position, index));
     parts.push(
       href === undefined ? (

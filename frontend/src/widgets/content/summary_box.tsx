@@ -1,5 +1,6 @@
 // The main finding of a page in one line, with details below it; the colour of the edge rates it.
 import type { ComponentChildren } from "preact";
+import { RichText } from "./rich_text";
 import "./card.css";
 
 interface Props {
@@ -11,7 +12,9 @@ interface Props {
 export function SummaryBox({ tone = "none", title, children }: Props) {
   return (
     <section class={tone === "none" ? "summary" : `summary ${tone}`} aria-label="Summary">
-      <h2>{title}</h2>
+      <h2>
+        <RichText text={title} />
+      </h2>
       {children}
     </section>
   );

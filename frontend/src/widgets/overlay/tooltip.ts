@@ -1,4 +1,6 @@
 // One tooltip for the whole page: elements with data-tip show its text on hover and on keyboard focus.
+import { h, render } from "preact";
+import { RichText } from "../content/rich_text";
 import { EDGE, placeBeside, viewSize } from "./place";
 import type { Rect, Size } from "./place";
 import "./tooltip.css";
@@ -33,7 +35,7 @@ export function installTooltips(root: Document = document): () => void {
   const show = (target: Element): void => {
     const text = target.getAttribute("data-tip");
     if (!text || !target.isConnected) return;
-    tip.textContent = text;
+    render(h(RichText, { text }), tip);
     tip.hidden = false;
     const { left, top } = placeTip(target.getBoundingClientRect(), { width: tip.offsetWidth, height: tip.offsetHeight }, viewSize(root));
     tip.style.left = `${left}px`;

@@ -1,5 +1,6 @@
 // The panel that replaces missing content: what is wrong, why, and what to do.
 import type { ComponentChildren } from "preact";
+import { RichText } from "../content/rich_text";
 import "./panel.css";
 
 interface Props {
@@ -17,11 +18,17 @@ export function Panel({ tone, title, why, todo = [], technical, children }: Prop
   return (
     <section class={`panel panel-${tone}`} role={tone === "error" ? "alert" : "status"}>
       <h2>{title}</h2>
-      {why ? <p>{why}</p> : null}
+      {why ? (
+        <p>
+          <RichText text={why} />
+        </p>
+      ) : null}
       {todo.length ? (
         <ul>
           {todo.map((line) => (
-            <li key={line}>{line}</li>
+            <li key={line}>
+              <RichText text={line} />
+            </li>
           ))}
         </ul>
       ) : null}

@@ -46,7 +46,7 @@ export function Recommendation({ overview, tools, keys }: PartProps) {
       <ul>
         {statements.map((statement) => (
           <li key={statement}>
-            <RichText text={statement} />
+            <RichText text={statement} links />
           </li>
         ))}
       </ul>
@@ -72,11 +72,11 @@ export function Recommendation({ overview, tools, keys }: PartProps) {
 function TipText({ text, tools, keys }: { text: string } & Pick<PartProps, "tools" | "keys">) {
   const [, id = "", rest = ""] = /^(\w+)( .*)?$/s.exec(text) ?? [];
   const tool = availableTool(tools, id);
-  if (tool === null) return <RichText text={text} />;
+  if (tool === null) return <RichText text={text} links />;
   return (
     <>
       <Link to={keys(tool)}>{id}</Link>
-      <RichText text={rest} />
+      <RichText text={rest} links />
     </>
   );
 }
@@ -115,7 +115,7 @@ export function RecommendedPages({ overview, tools, keys, findings }: PartProps 
           <ol>
             {documents.map((text) => (
               <li key={text}>
-                <RichText text={text} />
+                <RichText text={text} links />
               </li>
             ))}
           </ol>

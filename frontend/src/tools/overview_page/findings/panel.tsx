@@ -13,6 +13,7 @@ import { useTheme } from "../../../widgets/chart/use_theme";
 import { Card } from "../../../widgets/content/card";
 import { Info } from "../../../widgets/content/info";
 import { Link } from "../../../widgets/content/link";
+import { RichText } from "../../../widgets/content/rich_text";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
 import type { Loaded } from "../../../widgets/status/use_load";
 import { checksOf, evidenceText, foundText, gainOf, gainProofs, opsOf, placeOf } from "./model";
@@ -130,7 +131,9 @@ function FindingItem({ one, base, open, titled, page, tools, keys, overview }: I
         ) : null}
         {one.help ? <Info text={one.help} label={one.id} /> : null}
       </p>
-      <p class="finding-advice">{one.advice}</p>
+      <p class="finding-advice">
+        <RichText text={one.advice} />
+      </p>
       {evidence.length ? (
         <ul class="finding-evidence">
           {evidence.map((proof) => (
@@ -145,7 +148,11 @@ function FindingItem({ one, base, open, titled, page, tools, keys, overview }: I
       ))}
     </>
   );
-  const head = <h3>{one.title}</h3>;
+  const head = (
+    <h3>
+      <RichText text={one.title} />
+    </h3>
+  );
   return (
     <li ref={item} class={chosen ? "finding chosen" : "finding"} tabIndex={-1} data-finding={one.id} aria-label={one.title}>
       {open ? (
@@ -294,7 +301,7 @@ function CheckLine({ id, looks_for, reason, state, help }: Check) {
   return (
     <div data-check={id}>
       <dt>
-        {looks_for}
+        <RichText text={looks_for} />
         {help ? <Info text={help} label={id} /> : null}
         {mark === null ? null : (
           <span class="not-known" tabIndex={0} data-tip={mark.tip}>
@@ -302,7 +309,9 @@ function CheckLine({ id, looks_for, reason, state, help }: Check) {
           </span>
         )}
       </dt>
-      <dd>{state === "failed" ? `Check failed: ${id}. ${reason}` : reason}</dd>
+      <dd>
+        <RichText text={state === "failed" ? `Check failed: ${id}. ${reason}` : reason} />
+      </dd>
     </div>
   );
 }

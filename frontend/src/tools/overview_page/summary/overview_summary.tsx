@@ -12,6 +12,7 @@ import { Info } from "../../../widgets/content/info";
 import type { Headline } from "./headline";
 import type { PartProps } from "../part";
 import { Link } from "../../../widgets/content/link";
+import { RichText } from "../../../widgets/content/rich_text";
 import { FINDING_KEY } from "../../../page/findings";
 import { PART_KEY } from "../../../page/page";
 import { useKey } from "../../../page/use_key";
@@ -39,7 +40,7 @@ export function OverviewSummary({ page, overview, tools, keys, answer }: Props) 
   return (
     <SummaryBox tone={tone} title={title}>
       <p>
-        {sentences.join(" ")}{" "}
+        <RichText text={sentences.join(" ")} />{" "}
         {finding === null ? null : (
           <Link to={{ [FINDING_KEY]: finding }} replace>
             Show evidence
