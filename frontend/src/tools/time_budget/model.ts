@@ -77,8 +77,14 @@ export function headline(budget: TimeBudget): { tone: "good" | "fair" | "bad"; t
   const count = budget.devices.filter((_, i) => decomposition.devices[i]?.steps !== 0).length;
   const [cause] = budget.causes;
   const idle = idleDevices(decomposition);
+  const devices = plural(count, "device");
+  // The label of the bar has the time of other bases.
   const sentences = [
-    `A step takes ${formatTime(step_ps)} on average over ${countSteps(steps.name.length, decomposition.left_out)} and ${plural(count, "device")}.`,
+    base === "step"
+      ? `A step takes ${formatTime(step_ps)} on average over ${countSteps(steps.name.length, decomposition.left_out)} and ${devices}.`
+      : base === "recording"
+        ? `${devices}.`
+        : `${countSteps(steps.name.length, decomposition.left_out)} on ${devices}.`,
   ];
   if (largest?.category === HOST && cause)
     sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the ${base}.`);
@@ -137,14 +143,24 @@ export function devicesChart(budget: TimeBudget): StackChart {
 const SMALL = 0.01;
 
 /** The rows of at least 1% of the base in the run or in the one that it is compared with, and what the others are in all. */
-export function foldedParts(table: TableData): { table: TableData; folded: string } {
+export function foldedParts(table: TableData, what = "part"): { table: TableData; folded: string } {
   const shares = ["share", "base_share"].map((id) => columnOf(table, id));
   const own = (row: number): number => Number(shares[0]?.[row] ?? 0);
   const rows = rowsWhere(table, (row) => shares.some((column) => Number(column?.[row] ?? 0) >= SMALL));
   const hidden = table.rowCount - rows.length;
-  if (hidden === 0) return { table, folded: "" };
+  if (hidden === 0 || rows.length === 0) return { table, folded: "" };
   const small = sum(Array.from({ length: table.rowCount }, (_, row) => own(row))) - sum(rows.map(own));
-  return { table: pickRows(table, rows), folded: `${plural(hidden, "part")} below 1%, ${formatPercent(100 * Math.max(0, small))} in all` };
+  return { table: pickRows(table, rows), folded: `${plural(hidden, what)} below 1%, ${formatPercent(100 * Math.max(0, small))} in all` };
+}
+
+/** Columns that say nothing that the others do not: times between steps of nearly 0, the deepest event if it is the code named. */
+export function idleColumns(table: TableData): string[] {
+  const [between, time, name, inner] = ["between", "time", "name", "inner"].map((id) => columnOf(table, id));
+  const longest = Math.max(0, ...(time ?? []).map(Number));
+  return [
+    ...(between?.every((ps) => Number(ps ?? 0) < SMALL * longest) ? ["between"] : []),
+    ...(inner?.every((text, row) => causeName(String(text)) === name?.[row]) ? ["inner"] : []),
+  ];
 }
 
 /** One row per part, by category: time and share in the average step, and what happens between steps. */
@@ -229,7 +245,9 @@ export function causesTable(budget: TimeBudget): TableData {
       "Mean over the steps and the devices of the host.\nSource: trace.",
       ({ time_ps }) => time_ps,
     ),
-    number("share", "Share", "percent", "Idle time divided by the time that the bar divides.", ({ percent }) => percent),
+    number("share", "Share", "fraction", "Idle time divided by the time that the bar divides.", ({ percent }) =>
+      percent === null ? null : percent / 100,
+    ),
     text("inner", "Deepest event", "The innermost event of the main thread that covers at least 80% of the idle time.", ({ inner }) =>
       inner.replace(/^\$/, ""),
     ),

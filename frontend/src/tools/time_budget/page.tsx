@@ -1,4 +1,5 @@
 // Time budget: what a step consists of, and what it could do without.
+import type { ComponentProps } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { BaseLine, useBase } from "../../page/compare/base_run";
@@ -27,6 +28,7 @@ import {
   devicesChart,
   foldedParts,
   headline,
+  idleColumns,
   partsTable,
   stepNote,
   stepsChart,
@@ -39,6 +41,8 @@ import "./page.css";
 const TRACE = "trace_viewer@";
 const OWN_KEYS = ["device", PART_KEY];
 const EVERY = "";
+const MEANING = ["meaning"];
+const NONE: readonly string[] = [];
 
 function BudgetPage(page: PageProps) {
   const { run, tool, host, hosts, client } = page;
@@ -69,12 +73,7 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
   const base = useBase<TimeBudget>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const wanted = device === null ? null : (budget.devices[device]?.label ?? null);
   const table = useMemo(() => withBase(partsTable(budget, device), base.data, wanted), [budget, device, base.data]);
-  // What a link asks for may be small.
-  const [all, showAll] = useState(part !== null || state.get("t1.filter") !== null);
-  const { table: large, folded } = useMemo(() => foldedParts(table), [table]);
   const causes = useMemo(() => causesTable(budget), [budget]);
-  const tableStore = useMemo(() => hiding(storeAt(state, "t1"), ["meaning"]), [state]);
-  const causeStore = useMemo(() => storeAt(state, "t2"), [state]);
   const file = fileNameOf("time_budget", run, host);
   const { tone, title, sentences } = headline(budget);
   const choose = (label: string): void => state.set({ device: label === EVERY ? null : label }, "push");
@@ -117,6 +116,7 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
         ) : null}
         <Card
           title="Steps"
+          collapsed={steps.x.labels.length > 1 ? undefined : true}
           help={
             "The parts of every step; they add up to its duration.\n" +
             "Overlapping work counts once: computation before communication before copies.\n" +
@@ -133,28 +133,25 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
           />
         </Card>
         <Card title={`Average step of ${who ?? ""}`} help={"Mean over the steps, and what the device does between steps.\nSource: trace."}>
-          <FitTable
-            key={`${base.data === null ? "" : (base.run ?? "")}${all ? " all" : ""}`}
-            data={all ? table : large}
+          <LargeRows
+            key={base.data === null ? "" : (base.run ?? "")}
+            data={table}
             most={420}
             title="Parts of the step"
+            what="part"
             fileName={`${file}_parts`}
-            store={tableStore}
+            state={state}
+            table="t1"
+            hidden={MEANING}
+            wanted={part !== null}
           />
-          {folded ? (
-            <p class="time-budget-rest">
-              <button type="button" class="link" aria-expanded={all} onClick={() => showAll(!all)}>
-                {all ? "Fold parts below 1%" : folded}
-              </button>
-            </p>
-          ) : null}
         </Card>
         {causes.rowCount > 0 ? (
           <Card
             title="Host code behind idle time"
             help={"What the main thread does while devices are idle, where one event covers at least 80% of the idle time.\nSource: trace."}
           >
-            <FitTable data={causes} most={220} title="Host code" fileName={`${file}_host_code`} store={causeStore} />
+            <LargeRows data={causes} most={220} title="Host code" what="place" fileName={`${file}_host_code`} state={state} table="t2" />
           </Card>
         ) : null}
         {budget.devices.length > 1 ? (
@@ -164,6 +161,7 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
               title=""
               fileName={`${file}_devices`}
               height={260}
+              legend={steps.x.labels.length <= 1}
               onPick={(place) => choose(budget.devices[place]?.label ?? EVERY)}
               pickHint="Click: show the steps of this device."
             />
@@ -171,6 +169,38 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
         ) : null}
       </div>
     </div>
+  );
+}
+
+interface RowsProps extends Omit<ComponentProps<typeof FitTable>, "store"> {
+  state: PageProps["state"];
+  /** The table's name in the address. */
+  table: string;
+  /** What a row is. */
+  what: string;
+  /** Columns that the chooser has. */
+  hidden?: readonly string[];
+  /** The address asks for a part, which may be small. */
+  wanted?: boolean;
+}
+
+/** A table of shares: rows below 1% open at a click. */
+function LargeRows({ data, what, state, table, hidden = NONE, wanted = false, ...rest }: RowsProps) {
+  const [all, showAll] = useState(wanted || state.get(`${table}.filter`) !== null);
+  const { table: large, folded } = useMemo(() => foldedParts(data, what), [data]);
+  const shown = all ? data : large;
+  const store = useMemo(() => hiding(storeAt(state, table), [...hidden, ...idleColumns(shown)]), [state, table, hidden, shown]);
+  return (
+    <>
+      <FitTable {...rest} key={String(all)} data={shown} store={store} />
+      {folded ? (
+        <p class="time-budget-rest">
+          <button type="button" class="link" aria-expanded={all} onClick={() => showAll(!all)}>
+            {all ? `Fold ${what}s below 1%` : folded}
+          </button>
+        </p>
+      ) : null}
+    </>
   );
 }
 

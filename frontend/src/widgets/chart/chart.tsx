@@ -31,6 +31,8 @@ interface Props {
   tools?: ComponentChildren;
   /** Without header and legend, which the page shows itself. */
   bare?: boolean;
+  /** False if the chart beside it has the same series. */
+  legend?: boolean;
   /** The zoom if the page controls it: label indexes, or values of a number axis. */
   zoom?: Range | null;
   onZoom?: (zoom: Range | null) => void;
@@ -46,7 +48,7 @@ interface Props {
 const COLUMN_KEYS: Readonly<Record<string, string>> = { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp" };
 
 export function Chart(props: Props) {
-  const { spec, title, fileName, height = 260, onPick, pickHint, tools, bare = false, marks, chosen, onTable } = props;
+  const { spec, title, fileName, height = 260, onPick, pickHint, tools, bare = false, legend = true, marks, chosen, onTable } = props;
   const [asTable, setAsTable] = useState(false);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set(props.startHidden));
   const [pointed, setPointed] = useState<Pointed | null>(null);
@@ -143,7 +145,7 @@ export function Chart(props: Props) {
         {tip ? tipText(tip) : ""}
       </p>
       {note ? <p class="chart-note">▲ {note}.</p> : null}
-      {bare || table ? null : <Legend spec={spec} hidden={hidden} onToggle={toggle} />}
+      {bare || table || !legend ? null : <Legend spec={spec} hidden={hidden} onToggle={toggle} />}
     </section>
   );
 }

@@ -18,8 +18,8 @@ interface Props {
 /** Narrower segments have no number inside. */
 const MIN_INSIDE = 0.07;
 
-/** Segments below it are 0.0% in text: one line stands for them. */
-const MIN_LISTED = 0.0005;
+/** One line stands for the segments below it, if there are several. */
+const MIN_LISTED = 0.01;
 
 const amount = ({ name, ps, share }: Segment): string => `${name}: ${formatTime(ps)} (${formatPercent(100 * share)})`;
 
@@ -31,8 +31,9 @@ function tip(segment: Segment): string {
 export function StepBar({ segments, label, selected, onSelect }: Props) {
   const theme = useTheme();
   const chosen = segmentWith(segments, selected);
-  const listed = segments.filter((segment) => segment.share >= MIN_LISTED || segment === chosen);
-  const rest = segments.filter((segment) => !listed.includes(segment));
+  const small = segments.filter((segment) => segment.share < MIN_LISTED && segment !== chosen);
+  const rest = small.length > 1 ? small : [];
+  const listed = segments.filter((segment) => !rest.includes(segment));
   const toggle = (id: string): void => onSelect(chosen?.id === id ? null : id);
   return (
     <figure class="shares step-bar" aria-label={label}>
@@ -70,7 +71,7 @@ export function StepBar({ segments, label, selected, onSelect }: Props) {
         ))}
         {rest.length ? (
           <li class="shares-rest dim" tabIndex={0} data-tip={rest.map(amount).join("\n")}>
-            {rest.length} below 0.1%
+            {rest.length} below 1%
           </li>
         ) : null}
       </ul>
