@@ -1,5 +1,5 @@
 // The decomposition of step time that all pages show: categories with their parts, of the average step and of each step. Pure.
-import type { BudgetPart, Decomposition } from "../documents";
+import type { BudgetCategory, BudgetPart, Decomposition } from "../documents";
 import { formatTime, plural } from "../format";
 import { lookOf } from "./step_category";
 import type { Look } from "./step_category";
@@ -27,7 +27,8 @@ export interface Segment extends BudgetPart, Required<Look> {
 /** The category whose parts have nothing in common: each of them stands for itself, with a name and a colour. */
 const OTHERS = "other";
 
-function shownGroups(groups: Decomposition["groups"]): Decomposition["groups"] {
+/** The categories as bars, graphs and lists show them. */
+export function shownGroups(groups: readonly BudgetCategory[]): BudgetCategory[] {
   return groups.flatMap((group) =>
     group.id === OTHERS && group.parts.length > 1 ? group.parts.map((part) => ({ ...part, parts: [part] })) : [group],
   );

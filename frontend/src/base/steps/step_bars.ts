@@ -1,6 +1,7 @@
 // Steps by their parts as bars on one scale. Pure.
 import type { BudgetCategory, BudgetPart } from "../documents";
 import { formatTime } from "../format";
+import { shownGroups } from "./decomposition";
 import { lookOf } from "./step_category";
 import type { Look } from "./step_category";
 
@@ -30,10 +31,11 @@ export interface BarTime {
 /** The bars of steps by category, the longest as wide as there is room. */
 export function stepBarsOf(groups: readonly BudgetCategory[], steps: readonly BarTime[]): StepBar[] {
   const scale = Math.max(...steps.map(({ totalPs }) => totalPs), 1);
+  const shown = shownGroups(groups);
   const bars = steps.map(({ name, totalPs, time }) => ({
     name,
     totalPs,
-    parts: groups.map(({ id, name: category, help, parts }): BarPart => {
+    parts: shown.map(({ id, name: category, help, parts }): BarPart => {
       const times = parts.map((part) => [part.name, time(part.id)] as const).filter(([, ps]) => ps > 0);
       const ps = parts.length === 0 ? time(id) : times.reduce((sum, [, one]) => sum + one, 0);
       const within = times.length > 1 ? times.map(([part, one]) => `\n${part}: ${formatTime(one)}`).join("") : "";

@@ -106,7 +106,7 @@ function excess(values: readonly number[]): number {
 }
 
 /** Parts in which a worker may wait for others. */
-const WAITS: readonly string[] = ["collectives", "other"];
+const WAITS: readonly string[] = ["collectives", "other", "exposed_copy", "idle_gap", "idle_other"];
 /** Waits that are part of collectives. */
 const IN_COLLECTIVES: readonly string[] = ["collectives"];
 const WORK_FACTOR = 1.5;

@@ -175,6 +175,8 @@ function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core
   const theme = useTheme();
   const card = workerCard(pod, step, core);
   if (!card) return null;
+  const taking = card.lines.filter(({ share }) => share.share > 0);
+  const none = card.lines.filter(({ share }) => share.share === 0);
   return (
     <Card title={`Step breakdown of ${card.title}`} class="worker-card">
       <p class="dim">
@@ -188,15 +190,23 @@ function WorkerCard({ pod, step, core, chosen }: { pod: Pod; step: PodStep; core
       <dl>
         <dt>Total</dt>
         <dd class="number">{card.total}</dd>
-        {card.lines.map(({ name, text, share, inner }) => [
+        {taking.map(({ name, text, share, inner }) => [
           <dt key={name} class={inner ? "inner" : undefined}>
             <i class="swatch" style={swatchStyle(share.colour, theme, share.striped)} />
             {name}
           </dt>,
-          <dd key={`${name}:value`} class={share.share === 0 ? "number dim" : "number"}>
+          <dd key={`${name}:value`} class="number">
             {text}
           </dd>,
         ])}
+        {none.length ? (
+          <>
+            <dt class="dim" tabIndex={0} data-tip={none.map(({ name }) => name).join("\n")}>
+              {plural(none.length, "part")} without time
+            </dt>
+            <dd class="number dim">{none[0]?.text}</dd>
+          </>
+        ) : null}
         <dt>Largest part</dt>
         <dd>{card.bottleneck || "-"}</dd>
       </dl>

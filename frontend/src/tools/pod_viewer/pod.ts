@@ -1,5 +1,6 @@
 // The pod: per step and worker, its time and the parts of it.
 import type { BudgetCategory, Pod as PodDocument, PodSteps } from "../../base/documents";
+import { shownGroups } from "../../base/steps/decomposition";
 
 export interface Worker {
   /** Its column in the document. */
@@ -104,11 +105,12 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The pod with its workers in order of their hosts. */
 export function podOf({ steps, groups, notes }: PodDocument): Pod {
+  const parts = shownGroups(groups);
   const workers = steps.hosts.map((host, core) => ({ core, host, label: steps.labels[core] ?? "" }));
   return {
-    parts: groups,
+    parts,
     workers: workers.sort((a, b) => compare(a.host, b.host) || a.core - b.core),
-    steps: budgetSteps(steps, groups),
+    steps: budgetSteps(steps, parts),
     leftOut: steps.left_out,
     notes,
   };

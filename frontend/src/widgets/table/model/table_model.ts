@@ -26,7 +26,7 @@ const MAX_START_WIDTH = 360;
 /** Of the window's width: in narrow windows long texts leave room for other columns. */
 const MAX_START_SHARE = 0.25;
 const MAX_LABEL_WIDTH = 240;
-const BOLD = 1.1; // width of bold labels
+const BOLD = 1.2; // width of bold labels
 const SAMPLE = 200;
 
 export interface TableModel {
