@@ -7,7 +7,7 @@ import {
   chooseDevice,
   devicesChart,
   foldedParts,
-  idleColumns,
+  repeatedColumns,
   headline,
   stepParts,
   partsTable,
@@ -94,7 +94,7 @@ describe("parts of a step", () => {
       },
       null,
     );
-    expect(without.columns.map(({ id }) => id)).toEqual(["category", "part", "time", "share", "meaning"]);
+    expect(without.columns.map(({ id }) => id)).toEqual(["part", "category", "time", "share", "meaning"]);
     expect(without.columns.find(({ id }) => id === "share")?.label).toBe("Share of the step");
   });
 });
@@ -114,13 +114,11 @@ describe("small parts", () => {
   });
 });
 
-describe("columns that say nothing", () => {
-  it("are times between steps of nearly 0, and deepest events that are the code named", () => {
+describe("columns that repeat a name", () => {
+  it("are those of deepest events that are the code named", () => {
     const named = tableOf({ name: ["load (train.py:9)", "wait"], inner: ["$train.py:9 load", "wait"] });
-    expect(idleColumns(named)).toEqual(["inner"]);
-    expect(idleColumns(tableOf({ name: ["load (train.py:9)"], inner: ["$random.py:3 shuffle"] }))).toEqual([]);
-    expect(idleColumns(tableOf({ time: [500, 100], between: [4, null] }))).toEqual(["between"]);
-    expect(idleColumns(tableOf({ time: [500, 100], between: [5, null] }))).toEqual([]);
+    expect(repeatedColumns(named)).toEqual(["inner"]);
+    expect(repeatedColumns(tableOf({ name: ["load (train.py:9)"], inner: ["$random.py:3 shuffle"] }))).toEqual([]);
   });
 });
 

@@ -153,14 +153,10 @@ export function foldedParts(table: TableData, what = "part"): { table: TableData
   return { table: pickRows(table, rows), folded: `${plural(hidden, what)} below 1%, ${formatPercent(100 * Math.max(0, small))} in all` };
 }
 
-/** Columns that say nothing that the others do not: times between steps of nearly 0, the deepest event if it is the code named. */
-export function idleColumns(table: TableData): string[] {
-  const [between, time, name, inner] = ["between", "time", "name", "inner"].map((id) => columnOf(table, id));
-  const longest = Math.max(0, ...(time ?? []).map(Number));
-  return [
-    ...(between?.every((ps) => Number(ps ?? 0) < SMALL * longest) ? ["between"] : []),
-    ...(inner?.every((text, row) => causeName(String(text)) === name?.[row]) ? ["inner"] : []),
-  ];
+/** Columns of host code that repeat its name: the deepest event, if it is the code named. */
+export function repeatedColumns(table: TableData): string[] {
+  const [name, inner] = ["name", "inner"].map((id) => columnOf(table, id));
+  return inner?.every((text, row) => causeName(String(text)) === name?.[row]) ? ["inner"] : [];
 }
 
 /** One row per part, by category: time and share in the average step, and what happens between steps. */
@@ -177,8 +173,8 @@ export function partsTable(budget: TimeBudget, device: number | null): TableData
   const betweenPs = parts.map(({ place }) => sum(inBetween.map((row) => row[place] ?? 0)) / Math.max(1, inBetween.length));
   const { text, number } = columnsOf(rows);
   const columns = [
-    text("category", "Category", "Category of step time.", ({ category }) => category),
     text("part", "Part", "What the device does, or why it does nothing.", ({ name }) => name),
+    text("category", "Category", "Category of step time.", ({ category }) => category),
     number(
       "time",
       "Time per step",

@@ -28,7 +28,7 @@ import {
   devicesChart,
   foldedParts,
   headline,
-  idleColumns,
+  repeatedColumns,
   partsTable,
   stepNote,
   stepsChart,
@@ -41,7 +41,8 @@ import "./page.css";
 const TRACE = "trace_viewer@";
 const OWN_KEYS = ["device", PART_KEY];
 const EVERY = "";
-const MEANING = ["meaning"];
+/** Columns of parts that the chooser has. */
+const ON_DEMAND = ["category", "between", "meaning"];
 const NONE: readonly string[] = [];
 
 function BudgetPage(page: PageProps) {
@@ -142,7 +143,7 @@ function Content({ page, budget }: { page: PageProps; budget: TimeBudget }) {
             fileName={`${file}_parts`}
             state={state}
             table="t1"
-            hidden={MEANING}
+            hidden={ON_DEMAND}
             wanted={part !== null}
           />
         </Card>
@@ -189,7 +190,7 @@ function LargeRows({ data, what, state, table, hidden = NONE, wanted = false, ..
   const [all, showAll] = useState(wanted || state.get(`${table}.filter`) !== null);
   const { table: large, folded } = useMemo(() => foldedParts(data, what), [data]);
   const shown = all ? data : large;
-  const store = useMemo(() => hiding(storeAt(state, table), [...hidden, ...idleColumns(shown)]), [state, table, hidden, shown]);
+  const store = useMemo(() => hiding(storeAt(state, table), [...hidden, ...repeatedColumns(shown)]), [state, table, hidden, shown]);
   return (
     <>
       <FitTable {...rest} key={String(all)} data={shown} store={store} />
