@@ -64,7 +64,7 @@ h.inEveryBrowser("first view", ({ name, browser }) => {
 
   test("from the memory profile is at the peak, marked, at the time that both pages name", async () => {
     const tab = await open(browser(), "memory_profile");
-    await h.shows(tab, "The peak is 9.655 s after the start of the recording");
+    await h.shows(tab, "The peak is at 9.655 s of the recording");
     await h.atRest(tab); // a link that still moves is missed by the click
     await h.until("the link", async () => {
       for (const one of await tab.frame().$$("a.link")) {

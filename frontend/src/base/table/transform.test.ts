@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { sumBy, topSlices } from "../chart/slices";
 import { makeTable, textColumn } from "./columns";
-import { firstColumns, hiding, pickRows, withSources } from "./transform";
+import { emptyColumns, firstColumns, hiding, pickRows, withSources } from "./transform";
+import { tableOf } from "../testing";
 import type { TableData } from "./table_data";
 
 const column = (id: string, label: string, values: (number | string | null)[]) => ({
@@ -68,4 +69,9 @@ it("merges small amounts", () => {
     ["1 other", 0.5],
   ]);
   expect(topSlices([])).toEqual([]);
+});
+
+it("columns without any value are empty, but for the first", () => {
+  const table = tableOf({ op: [null, null], region: ["", null], shape: ["", "[2]"], bytes: [null, 0] });
+  expect(emptyColumns(table)).toEqual(["region"]);
 });

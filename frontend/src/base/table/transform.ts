@@ -65,6 +65,10 @@ export function hiding(store: Store, ids: readonly string[]): Store {
   };
 }
 
+/** Columns without any value; the first says what a row is. */
+export const emptyColumns = ({ columns }: TableData): string[] =>
+  columns.flatMap(({ id, values }, i) => (i > 0 && Array.from(values).every((value) => value === null || value === "") ? [id] : []));
+
 /** The table with texts of a column shortened where they are shown; tooltips, filters and CSV have them in full. */
 export const shortening = (table: TableData, id: string, shorten: (text: string) => string): TableData => ({
   ...table,

@@ -8,6 +8,7 @@ import { Card } from "../../widgets/content/card";
 import { FitTable } from "../../widgets/table/fit_table";
 import type { UrlState } from "../page";
 import { storeAt } from "../page_state";
+import { emptyColumns, hiding } from "../../base/table/transform";
 
 interface Props {
   state: UrlState;
@@ -53,7 +54,10 @@ export function StackSwitch({ state, stacks, stack }: SwitchProps) {
 }
 
 export function Moments({ state, stacks, stack, onPick, table, ...props }: Props) {
-  const store = useMemo(() => storeAt(state, table?.store ?? ""), [state, table?.store]);
+  const store = useMemo(
+    () => hiding(storeAt(state, table?.store ?? ""), table === null ? [] : emptyColumns(table.data)),
+    [state, table?.store, table?.data],
+  );
   return (
     <Card title={props.title} help={props.help}>
       <Chart

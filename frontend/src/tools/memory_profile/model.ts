@@ -59,8 +59,7 @@ export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summa
   const live = liveRows(memory);
   const largest = live.reduce<LiveRow | null>((best, row) => (best === null || row.bytes > best.bytes ? row : best), null);
   const sentences = [
-    `The peak is ${formatTime(peak.time_ps)} after the start of the recording, with a fragmentation of the free ` +
-      `memory of ${formatPercent(100 * peak.fragmentation)}.`,
+    `The peak is at ${formatTime(peak.time_ps)} of the recording, with a fragmentation of ${formatPercent(100 * peak.fragmentation)}.`,
   ];
   if (largest && peak.used > 0) {
     sentences.push(
@@ -72,7 +71,7 @@ export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summa
   if (profile.memories.length > 1) {
     sentences.push(
       memory === fullest(profile.memories)
-        ? `Of ${plural(profile.memories.length, "memory", "memories")}, this one has the highest usage.`
+        ? `It is the fullest of ${plural(profile.memories.length, "memory", "memories")}.`
         : `Of ${plural(profile.memories.length, "memory", "memories")}, memory ${fullest(profile.memories)?.id ?? ""} has a higher usage.`,
     );
   }

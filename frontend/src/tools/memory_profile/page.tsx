@@ -98,7 +98,7 @@ function Content({ page, profile, first }: ContentProps) {
             <RichText text={sentences.join(" ")} /> <Link to={trace}>Open the trace viewer at the peak</Link>
           </p>
           <label class="memory-choice">
-            <span>Memory ID</span>
+            <span data-tip="With the peak of each">Memory ID</span>
             <select
               class="field"
               value={memory.id}
@@ -106,7 +106,7 @@ function Content({ page, profile, first }: ContentProps) {
             >
               {profile.memories.map(({ id, peak }) => (
                 <option key={id} value={id}>
-                  {id} (peak {formatBytes(peak.used)})
+                  {id}: {formatBytes(peak.used)}
                 </option>
               ))}
             </select>

@@ -98,7 +98,7 @@ export function TimelineCard({ page, memory, own, file, zoom, onZoom }: Props) {
           </button>
         </p>
       ) : isUnnamed(memory) ? (
-        <p class="dim">The profile has no op names for these allocations. Only TensorFlow records them; for JAX, see the Memory viewer.</p>
+        <p class="dim">No op names: only TensorFlow records them; for JAX, see the Memory viewer.</p>
       ) : null}
     </Moments>
   );

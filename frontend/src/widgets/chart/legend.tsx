@@ -1,4 +1,5 @@
 // The series in drawing order; a click hides a series or shows it again.
+import { useState } from "preact/hooks";
 import type { ChartSpec, ScatterSeries, Series, StepsSeries } from "../../base/chart/chart_spec";
 import { formatCount } from "../../base/format";
 import { SHAPES } from "./options/scatter";
@@ -12,26 +13,48 @@ interface Props {
 }
 
 export function Legend({ spec, hidden, onToggle }: Props) {
+  const [all, showAll] = useState(false);
   if (spec.kind !== "stack" && spec.kind !== "steps" && spec.kind !== "scatter") return null;
   const series: readonly (Series | StepsSeries | ScatterSeries)[] = spec.series;
+  const small = all || spec.kind !== "stack" ? [] : smallSeries(spec.series);
   return (
     <ul class="chart-legend">
-      {series.map((one) => (
-        <li key={one.name}>
-          <button
-            type="button"
-            aria-pressed={!hidden.has(one.name)}
-            data-tip={hidden.has(one.name) ? "Show it" : "Hide it"}
-            onClick={() => onToggle(one.name)}
-          >
-            <Key series={one} />
-            {one.name}
-            {"points" in one ? <span class="dim number">{formatCount(one.points.length)}</span> : null}
+      {series
+        .filter(({ name }) => !small.includes(name))
+        .map((one) => (
+          <li key={one.name}>
+            <button
+              type="button"
+              aria-pressed={!hidden.has(one.name)}
+              data-tip={hidden.has(one.name) ? "Show it" : "Hide it"}
+              onClick={() => onToggle(one.name)}
+            >
+              <Key series={one} />
+              {one.name}
+              {"points" in one ? <span class="dim number">{formatCount(one.points.length)}</span> : null}
+            </button>
+          </li>
+        ))}
+      {small.length ? (
+        <li>
+          <button type="button" class="dim" data-tip={small.join("\n")} onClick={() => showAll(true)}>
+            {small.length} below 1%
           </button>
         </li>
-      ))}
+      ) : null}
     </ul>
   );
+}
+
+/** Less of the sum of all series is little. */
+const SMALL = 0.01;
+
+/** Names of the series that are hardly seen, if there are several. */
+function smallSeries(series: readonly Series[]): string[] {
+  const sums = series.map(({ values }) => values.reduce<number>((sum, value) => sum + Math.abs(value ?? 0), 0));
+  const total = sums.reduce((sum, value) => sum + value, 0);
+  const small = series.filter((_, i) => (sums[i] ?? 0) < SMALL * total).map(({ name }) => name);
+  return small.length > 1 ? small : [];
 }
 
 /** The mark of a series: a point, a line or a filled square. */

@@ -30,9 +30,7 @@ export function Card({ title, help, tools, collapsed, onToggle, class: extra = "
             title
           ) : (
             <button type="button" class="card-fold" aria-expanded={!closed} onClick={toggle}>
-              <span class="card-arrow" aria-hidden="true">
-                {closed ? "▸" : "▾"}
-              </span>
+              <span class="card-arrow" aria-hidden="true" />
               {title}
             </button>
           )}

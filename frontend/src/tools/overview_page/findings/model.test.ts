@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Check, Finding, RunFindings } from "../../../base/documents";
-import { checksOf, evidenceText, foundText, gainOf, opsOf, whileLooking, withFindings } from "./model";
+import type { Check, Finding, Proof, RunFindings } from "../../../base/documents";
+import { checksOf, evidenceText, foundText, gainOf, gainProofs, opsOf, whileLooking, withFindings } from "./model";
 import type { Headline } from "../summary/headline";
 import { FAILED, findingsOf, MEMORY, SILENT, SLOW } from "../testing";
 
@@ -54,6 +54,17 @@ describe("a finding", () => {
     expect(memory && gainOf(memory, "step")).toBeNull();
     expect(slow?.evidence.map(evidenceText)).toEqual(["28.9%", "550 us", "augment.py:7 random_crop", "6", "fusion.3"]);
     expect(memory?.evidence.map(evidenceText)).toEqual(["3 GiB"]);
+  });
+
+  it("without a saving tells the time and share that its title names", () => {
+    const [, memory] = findingsOf().findings;
+    const [any] = SLOW.evidence;
+    const proof = (label: string, value: number, unit: string) => ({ ...any, label, value, unit, tool: "hlo_stats" }) as Proof;
+    const wall = [proof("Wall time of these ops, of the step", 78.44, "%"), proof("Wall time of these ops per step", 5.861, "ms")];
+    const dot = { ...memory, title: "78.4% of the step: dot", evidence: [proof("Longest run", 2, "ms"), ...wall] } as Finding;
+    expect(gainProofs(dot)).toEqual({ share: wall[0], saving: wall[1] });
+    expect(gainProofs({ ...dot, title: "Most of the step: dot" })).toEqual({ share: null, saving: null });
+    expect(gainProofs({ ...dot, evidence: wall.slice(0, 1) })).toEqual({ share: null, saving: null });
   });
 
   it("shows the HLO text of each op that its evidence is about once", () => {

@@ -44,16 +44,23 @@ export function gainOf({ share, saving_ps_per_step, segments }: Finding, base: s
 /** The page of the parts that savings lie in. */
 const BUDGET = "time_budget";
 
+const isTime = (unit: string): boolean => /^(?:[mun]?s|ps)$/.test(unit);
+
+/** The evidence of a finding without a saving that its title tells: the share of what it is about, and the time of this share. */
+function wallProofs(title: string, evidence: readonly Proof[]): { saving: Proof | null; share: Proof | null } {
+  const share = evidence.find((proof) => proof.unit === "%" && title.includes(evidenceText(proof))) ?? null;
+  const [what = ""] = share?.label.split(", of ") ?? [];
+  const saving = share && evidence.find((proof) => isTime(proof.unit) && proof.label.startsWith(what) && proof.tool === share.tool);
+  return { saving: saving ?? null, share: saving ? share : null };
+}
+
 /** The evidence that says again what the line of the gain says: its saving, and its share of the base. */
-export function gainProofs({ share, saving_ps_per_step, evidence }: Finding): { saving: Proof | null; share: Proof | null } {
+export function gainProofs({ title, share, saving_ps_per_step, evidence }: Finding): { saving: Proof | null; share: Proof | null } {
   const same = (of: string, unit: (one: string) => boolean): Proof | null =>
     evidence.find((proof) => proof.tool === BUDGET && typeof proof.value === "number" && unit(proof.unit) && evidenceText(proof) === of) ??
     null;
-  if (saving_ps_per_step <= 0) return { saving: null, share: null };
-  return {
-    saving: same(formatTime(saving_ps_per_step), (unit) => /^(?:[mun]?s|ps)$/.test(unit)),
-    share: same(formatPercent(100 * share), (unit) => unit === "%"),
-  };
+  if (saving_ps_per_step <= 0) return wallProofs(title, evidence);
+  return { saving: same(formatTime(saving_ps_per_step), isTime), share: same(formatPercent(100 * share), (unit) => unit === "%") };
 }
 
 /** The value of evidence with its unit; Python frames without their mark. */

@@ -175,8 +175,19 @@ type Leads = Pick<PartProps, "tools" | "keys"> & { here: string };
 /** What the finding could save, and the segments that it lies in; numbers that another page has lead there. */
 function GainOf({ one, base, ...leads }: Leads & { one: Finding; base: string }) {
   const gain = gainOf(one, base);
-  if (gain === null) return <span class="dim">no direct cost</span>;
   const told = gainProofs(one);
+  if (gain === null)
+    return (
+      <>
+        {told.share && told.saving ? (
+          <span class="number">
+            <Led {...leads} proof={told.saving} text={evidenceText(told.saving)} />,{" "}
+            <Led {...leads} proof={told.share} text={`${evidenceText(told.share)} of the ${base}`} />
+          </span>
+        ) : null}
+        <span class="dim">no direct cost</span>
+      </>
+    );
   return (
     <>
       <span class="finding-bar" aria-hidden="true">
