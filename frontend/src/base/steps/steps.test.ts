@@ -21,7 +21,7 @@ describe("steps", () => {
 
   it("describes step times", () => {
     expect(describeTime({ average: 950.78, deviation: 111.07, minimum: 782.11, maximum: 1112.6 })).toBe(
-      "950.8 ms on average (σ 111.1 ms, from 782.1 ms to 1.113 s)",
+      "950.8 ms on average (782.1 ms to 1.113 s)",
     );
     expect(describeTime({ average: 2, deviation: null, minimum: 2, maximum: 2 })).toBe("2 ms on average");
     expect(describeTime({ average: 2, deviation: 0, minimum: 2, maximum: 2 })).toBe("2 ms each");

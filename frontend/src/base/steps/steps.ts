@@ -66,7 +66,7 @@ export function stepChart(steps: StepBreakdown): StackChart {
 export function describeTime({ average, deviation, minimum, maximum }: Statistics, unit = "ms"): string {
   const text = (value: number): string => formatQuantity(value, unit);
   if (deviation === 0) return `${text(average)} each`;
-  const spread = deviation === null ? "" : ` (σ ${text(deviation)}, from ${text(minimum)} to ${text(maximum)})`;
+  const spread = deviation === null ? "" : ` (${text(minimum)} to ${text(maximum)})`;
   return `${text(average)} on average${spread}`;
 }
 

@@ -179,10 +179,9 @@ function GainOf({ one, base, ...leads }: Leads & { one: Finding; base: string })
   if (gain === null)
     return (
       <>
-        {told.share && told.saving ? (
+        {told.saving ? (
           <span class="number">
-            <Led {...leads} proof={told.saving} text={evidenceText(told.saving)} />,{" "}
-            <Led {...leads} proof={told.share} text={`${evidenceText(told.share)} of the ${base}`} />
+            <Led {...leads} proof={told.saving} text={evidenceText(told.saving)} />
           </span>
         ) : null}
         <span class="dim">no direct cost</span>
