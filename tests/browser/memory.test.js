@@ -36,11 +36,11 @@ async function press(tab, text) {
 }
 
 h.inEveryBrowser("memory", ({ name, browser }) => {
-  test("a profile without allocator events says which are missing and leads on", async () => {
+  test("a profile without allocations says so, how to record them, and leads on", async () => {
     const tab = await open(browser(), "jax_mlp", "memory_profile");
-    await h.shows(tab, "MemoryAllocation");
-    await h.shows(tab, /host_tracer_level/);
-    await press(tab, "memory viewer");
+    await h.shows(tab, "The profile has no allocations.");
+    await h.shows(tab, /level of host tracing at 2 or more/);
+    await h.click(tab, '[data-tool="memory_viewer"]');
     await h.until("the memory viewer", () => h.query(tab).get("tool") === "memory_viewer");
     await h.shows(tab, /needs .* of memory at its peak/);
     h.assertClean(tab);

@@ -59,7 +59,7 @@ const WANTED = {
   roofline_model: [ops("tpu"), "roofline_model", opened("CSV")],
   kernel_stats: [ops("gpu"), "kernel_stats", opened("CSV")],
   trace_viewer: [demo("train_slow_input"), "overview_page", followEvidence],
-  memory_profile: [demo("tf_input"), "memory_profile", opened("Peak")],
+  memory_profile: [demo("tf_input"), "memory_profile", opened("Live allocations at the peak")],
   memory_viewer: [demo("jax_mlp"), "memory_viewer", opened("Peak")],
   graph_viewer: [demo("jax_mlp"), "graph_viewer", drawnByTime],
   tf_data_bottleneck_analysis: [["tf_data", null], "tf_data_bottleneck_analysis", opened(/[Bb]ottleneck/)],

@@ -38,6 +38,8 @@ describe("the headline of the overview", () => {
       findingsOf({ headline: { title: `Busy: ${busy.title}, most of it in dot`, tone: "none", finding: null } }),
     );
     expect(told.sentences).toEqual(["2 steps, 10 ms each."]);
+    const busyAll = findingsOf({ headline: { title: "Busy: 90.1% of the step is device compute", tone: "none", finding: null } });
+    expect(withFindings(OWN, busyAll).sentences).toEqual(["2 steps, 10 ms each."]);
   });
 
   it("gives no verdict before the findings are known", () => {

@@ -3,11 +3,14 @@ import { formatPercent, formatQuantity, formatTime } from "../../../base/format"
 import type { Check, Finding, Proof, RunFindings } from "../../../base/documents";
 import type { Headline } from "../summary/headline";
 
+/** The server has judged the waits as well: the devices compute. */
+const BUSY = /^Busy: /;
+
 /** The headline of the server over the facts of the page. */
 export function withFindings(facts: Headline, found: RunFindings): Headline {
   const { tone, title } = found.headline;
   // A verdict of the page gives way to that of the server; a fact, or a loss where the server names none, follows it.
-  const replaced = facts.judges && (tone !== "none" || facts.tone === "none");
+  const replaced = facts.judges && (tone !== "none" || facts.tone === "none" || BUSY.test(title));
   return { ...facts, tone, title, judges: true, sentences: replaced ? facts.sentences : [`${facts.title}.`, ...facts.sentences] };
 }
 

@@ -182,6 +182,11 @@ function GainOf({ one, base, ...leads }: Leads & { one: Finding; base: string })
         {told.saving ? (
           <span class="number">
             <Led {...leads} proof={told.saving} text={evidenceText(told.saving)} />
+            {told.share ? (
+              <>
+                , <Led {...leads} proof={told.share} text={evidenceText(told.share)} />
+              </>
+            ) : null}
           </span>
         ) : null}
         <span class="dim">no direct cost</span>

@@ -1,7 +1,7 @@
 // The Performance summary and the Run environment as lists of metrics. Pure.
 import { formatDate, formatPercent, formatQuantity, formatTime, plural } from "../../../base/format";
 import { breakdownIn, coveredPercent } from "../../../base/steps/reading";
-import { baseText, busyShare, categoriesOf, segmentsOf } from "../../../base/steps/decomposition";
+import { baseText, busyShare, categoriesOf } from "../../../base/steps/decomposition";
 import type { Decomposition, Overview } from "../../../base/documents";
 import type { Figure } from "../../../widgets/content/figures";
 import { stepTime, xprofPerformance } from "./xprof";
@@ -20,9 +20,6 @@ export function keyFigures(overview: Overview): Figure[] {
   if (hardware === "TPU") return tpu(overview).filter(({ name, value }) => KEY_FIGURES.includes(name) && value !== null);
   const busy = busyShare(steps.decomposition);
   if (busy === null) return [];
-  const compute = segmentsOf(steps.decomposition).find(({ id }) => id === "device_compute");
-  // The bar tells it already.
-  if (compute && formatPercent(100 * compute.share) === formatPercent(100 * busy)) return [];
   const help = "The device runs ops, communication or copies; in the rest it is idle.";
   return [
     {
