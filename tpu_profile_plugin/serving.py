@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from tpu_profile_plugin.errors import NotAvailable
 from tpu_profile_plugin.logdir.single import is_local_file
+from tpu_profile_plugin.system.files import WINDOWS
 
 TOKEN_VARIABLE = "TPU_PROFILE_TOKEN"  # noqa: S105 - its name
 _lock = threading.Lock()
@@ -111,7 +112,7 @@ def _bound(host: str, port: int) -> socket.socket:
     )[0]
     made = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, os.name != "nt")
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, not WINDOWS)
         made.bind(place)
     except OSError:
         made.close()

@@ -130,7 +130,7 @@ def test_few_rooms_import_the_native_core() -> None:
     assert (
         {"columns"}
         < rooms
-        <= {"columns", "analysis", "export", "formats", "logdir", "profile_data", "protos", "tables"}
+        <= {"columns", "analysis", "cache", "export", "formats", "logdir", "profile_data", "protos", "tables"}
     )
 
 
