@@ -107,13 +107,17 @@ def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
 
 
 def _of_model(blame: HostBlame, rows: I64) -> Bools:
-    """Which rows of ops are those of a model."""
+    """Which rows of ops are those of a model: in its layers, named after them, or matrix products anywhere."""
     layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
     parent, name = blame.stacks.parent, blame.stacks.name
     inside = with_callees(parent, np.flatnonzero(layers[name]))
-    named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_)
+    named = np.array([_OF_MODEL.search(op.name) is not None or _is_matrix(op.name) for op in blame.ops], np.bool_)
     found: Bools = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
     return found
+
+
+def _is_matrix(name: str) -> bool:
+    return by_name(name)[0] is Nature.MATRIX
 
 
 def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import duration
 
 CLEAR_SHARE = 0.10
 """Least share of the time for a headline: a run with such a finding, or such a part without one, is not healthy."""
@@ -93,8 +94,9 @@ def _qualifier(run: RunView) -> str:
     few, what = run.steps < FEW_STEPS and not run.whole_recording, "step" if run.steps == 1 else "steps"
     number = f"{run.steps} " if few else ""
     steps = f"{number}{'inferred ' if run.inferred else ''}{what}"
-    if run.covered < LEAST_COVERED:
-        return f"In the {run.covered:.1%} of the recording that {steps} cover{'s' if run.steps == 1 else ''}: "
+    if (judged := _judged(run)) < LEAST_COVERED:
+        between = " with what is between them" if judged > run.covered else ""
+        return f"In the {judged:.1%} of the recording that {steps}{between} cover{'s' if run.steps == 1 else ''}: "
     if few:
         return f"{steps.capitalize()} only: "
     return "Inferred steps: " if run.inferred else ""
@@ -105,7 +107,16 @@ def _unsure(run: RunView) -> bool:
 
     Inferred steps last from one execution to the next, so that nothing is ever between them.
     """
-    return run.steps < FEW_STEPS or run.inferred or run.whole_recording or run.covered < LEAST_COVERED
+    return run.steps < FEW_STEPS or run.inferred or run.whole_recording or _judged(run) < LEAST_COVERED
+
+
+def _judged(run: RunView) -> float:
+    """The share of the recording that is judged: what steps cover, and what is between them if that is in the base."""
+    return min(run.covered / max(1 - _between(run), run.covered, 1e-9), 1.0)
+
+
+def _between(run: RunView) -> float:
+    return run.group_shares()["between_steps"] if run.has_devices else 0.0
 
 
 def _slow_steps(run: RunView) -> str:
@@ -144,6 +155,9 @@ def _verdict(run: RunView, first: tuple[str, str, float] | None, busy_with: str)
     if not rest:
         return compute, "none"
     largest, share = rest[0]
+    if largest == "between_steps":
+        pause, step = duration(share * run.base_ps), duration((1 - share) * run.base_ps)
+        return f"The program pauses {pause} between steps of {step}, {share:.1%} of the {run.base}", "fair"
     title = f"{share:.1%} of the {run.base} {_SPENT[largest]}"
     if largest == "idle_other":
         return f"{title}: no event was recorded for it", "fair"

@@ -13,7 +13,10 @@ export type Flag = (typeof FLAGS)[number];
 export const FLAG_LABELS: Readonly<Record<Flag, { name: string; help: string }>> = {
   input_free: { name: "Input is free", help: "Waits for input, and copies to devices, take no time." },
   hide_collectives: { name: "Collectives are hidden", help: "Collectives take no time beyond waits for late devices." },
-  ranks_equal: { name: "Devices are equally fast", help: "What devices do is spread evenly over them: each op takes the mean of all devices." },
+  ranks_equal: {
+    name: "Devices are equally fast",
+    help: "What devices do is spread evenly over them: each op takes the mean of all devices.",
+  },
 };
 
 /** A place and the factor of its time; 0 leaves it out. */

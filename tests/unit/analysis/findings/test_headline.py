@@ -162,6 +162,25 @@ def test_a_small_finding_is_not_the_cause_of_a_large_part() -> None:
 
 
 @pytest.mark.parametrize(
+    ("covered", "between", "title"),
+    [
+        (0.086, 0.913, "The program pauses 9.13 ms between steps of 870 us, 91.3% of the time from step to step"),
+        (
+            0.03,
+            0.8,
+            "In the 15.0% of the recording that steps with what is between them cover: "
+            "The program pauses 8 ms between steps of 2 ms, 80.0% of the time from step to step",
+        ),
+    ],
+)
+def test_pauses_are_no_part_of_the_recording_that_is_not_judged(covered: float, between: float, title: str) -> None:
+    """Steps of a base of 10 ms, most of which is between them."""
+    parts = {"compute": 1 - between, "between_steps": between}
+    view = run(parts, base="time from step to step", base_ps=1e10, covered=covered)
+    assert headline(view, None).title == title
+
+
+@pytest.mark.parametrize(
     ("facts", "qualifier"),
     [
         ({"covered": 0.5}, ""),

@@ -222,6 +222,12 @@ def test_a_compiled_function_that_was_given_up():
     assert "TORCH_LOGS=recompiles" in found["advice"]
 
 
+def test_matrix_products_are_the_model_wherever_they_run():
+    """A search server multiplies the query with all documents outside of a layer."""
+    main = f"0 495 $serve.py:13 answer\n10 400 aten::matmul:PyTorch\n420 60 aten::topk:PyTorch\n{MODEL}"
+    assert not [one for one in findings(torch(main))["findings"] if one["saving_ps_per_step"]]
+
+
 def test_making_a_model_is_not_the_model():
     main = (
         "0 600 $serve.py:18 build\n5 590 $torch/nn/modules/linear.py:96 __init__\n10 580 aten::uniform_:PyTorch\n"

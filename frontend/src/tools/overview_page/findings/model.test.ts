@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Check, Finding, Proof, RunFindings } from "../../../base/documents";
-import { checksOf, evidenceText, foundText, gainOf, gainProofs, opsOf, whileLooking, withFindings } from "./model";
+import { checksOf, evidenceText, firstSentence, foundText, gainOf, gainProofs, opsOf, whileLooking, withFindings } from "./model";
 import type { Headline } from "../summary/headline";
 import { FAILED, findingsOf, MEMORY, SILENT, SLOW } from "../testing";
 
@@ -111,5 +111,12 @@ describe("checks without a finding", () => {
     expect(of(SILENT.slice(0, 1), [])).toBe("No finding: the recording lacks what the checks need.");
     expect([of(SILENT, [SLOW], SLOW.id), of(SILENT, [MEMORY])]).toEqual(["", ""]);
     expect(of(SILENT, [SLOW])).toBe("Each finding could save only a small part of the time.");
+  });
+});
+
+describe("advice", () => {
+  it("is cut after its first sentence, not after an abbreviation or a name", () => {
+    expect(firstSentence("Nothing is wasted. Ask twice: a. B.")).toEqual(["Nothing is wasted.", "Ask twice: a. B."]);
+    expect(firstSentence("Use torch.compile (e.g. mode=x) or top_k.")).toEqual(["Use torch.compile (e.g. mode=x) or top_k.", ""]);
   });
 });

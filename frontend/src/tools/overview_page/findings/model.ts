@@ -44,6 +44,12 @@ export function gainOf({ share, saving_ps_per_step, segments }: Finding, base: s
   };
 }
 
+/** A text cut after its first sentence. */
+export function firstSentence(text: string): [string, string] {
+  const end = text.search(/[.?!] (?=[A-Z])/) + 1;
+  return end ? [text.slice(0, end), text.slice(end).trim()] : [text, ""];
+}
+
 /** The page of the parts that savings lie in. */
 const BUDGET = "time_budget";
 

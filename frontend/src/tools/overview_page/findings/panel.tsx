@@ -16,7 +16,7 @@ import { Link } from "../../../widgets/content/link";
 import { RichText } from "../../../widgets/content/rich_text";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
 import type { Loaded } from "../../../widgets/status/use_load";
-import { checksOf, evidenceText, foundText, gainOf, gainProofs, opsOf, placeOf } from "./model";
+import { checksOf, evidenceText, firstSentence, foundText, gainOf, gainProofs, opsOf, placeOf } from "./model";
 import type { OpOfFinding } from "./model";
 import type { PartProps } from "../part";
 
@@ -100,6 +100,26 @@ interface ItemProps extends Omit<PartProps, "open"> {
   titled: boolean;
 }
 
+/** What to do; of a finding without a saving, which asks more than it tells, the rest after the first sentence on demand. */
+function Advice({ text, folded }: { text: string; folded: boolean }) {
+  const [first, rest] = folded ? firstSentence(text) : [text, ""];
+  return (
+    <div class="finding-advice">
+      <p>
+        <RichText text={first} />
+      </p>
+      {rest ? (
+        <details>
+          <summary>What to ask</summary>
+          <p>
+            <RichText text={rest} />
+          </p>
+        </details>
+      ) : null}
+    </div>
+  );
+}
+
 function FindingItem({ one, base, open, titled, page, tools, keys, overview }: ItemProps) {
   const chosen = useKey(page.state, FINDING_KEY) === one.id;
   const item = useRef<HTMLLIElement>(null);
@@ -131,9 +151,7 @@ function FindingItem({ one, base, open, titled, page, tools, keys, overview }: I
         ) : null}
         {one.help ? <Info text={one.help} label={one.id} /> : null}
       </p>
-      <p class="finding-advice">
-        <RichText text={one.advice} />
-      </p>
+      <Advice text={one.advice} folded={one.saving_ps_per_step <= 0} />
       {evidence.length ? (
         <ul class="finding-evidence">
           {evidence.map((proof) => (
