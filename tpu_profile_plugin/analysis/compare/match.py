@@ -91,12 +91,14 @@ def match_by_ops(matches: Sequence[Match], programs: dict[str, str]) -> dict[str
     later: dict[str, set[str]] = defaultdict(set)
     earlier: dict[str, set[str]] = defaultdict(set)
     for match in matches:
+        before_all, after_all = ({op.program for op in ops} for ops in (match.base, match.run))
         for op in match.base:
             total[op.program] += op.ps
             shared[op.program] += op.ps if match.run else 0.0
-            later[op.program].update(other.program for other in match.run)
-        for op in match.run:
-            earlier[op.program].update(other.program for other in match.base)
+        for program in before_all:
+            later[program] |= after_all
+        for program in after_all:
+            earlier[program] |= before_all
     matched = {}
     for before, after in ((old, next(iter(new))) for old, new in later.items() if len(new) == 1):
         alone = earlier[after] == {before} and after not in programs and before not in programs.values()
