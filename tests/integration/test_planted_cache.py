@@ -1,9 +1,7 @@
 """A cache directory in which another user could write: planted answers, summaries and copies are not read."""
 
-import json
 import os
 import stat
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,8 @@ from builders.logdirs import write
 from builders.profiles.step_profiles import worker
 from builders.servers.board import Board
 
-from tpu_profile_plugin.cache.bodies import _HEAD, _MAGIC
+from tpu_profile_plugin.cache.bodies import Body, _packed
+from tpu_profile_plugin.cache.files import seal_of
 from tpu_profile_plugin.logdir.remote import ContentCache
 
 QUERY = {"run": "r/s", "tag": "overview_page", "host": "ALL_HOSTS"}
@@ -21,11 +20,9 @@ IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
 
 
-def planted(headers=(("Set-Cookie", "a=b"), ("Refresh", "0;url=http://evil"))) -> bytes:
-    body = b'{"planted": true}'
-    facts = {"type": "application/json", "length": len(body), "crc": zlib.crc32(body), "headers": headers}
-    text = json.dumps(facts).encode()
-    return _HEAD.pack(_MAGIC, len(text)) + text + body
+def planted() -> bytes:
+    """An answer with the right checksum."""
+    return b"".join(_packed(Body(b'{"planted": true}', "application/json")))
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +133,10 @@ def test_planted_copies_of_remote_files_are_not_read(tmp_path):
         return np.asarray(data).tobytes()
 
     assert read() == b"good"
-    path = tmp_path / "content/ab/ab12"
+    path, seal = (tmp_path / "content/ab" / name for name in ("ab12", "ab12s"))
     path.write_bytes(b"evil")
+    with path.open("rb", buffering=0) as file:
+        seal.write_text(seal_of(file))
     assert read() == b"evil", "the copy is used"
     path.chmod(0o622)
     assert read() == b"good"
