@@ -35,7 +35,7 @@ def views(tool: Tool) -> list[dict[str, str]]:
     if tool.compares:
         return []  # asked once for the pair
     choices = {param.name: param.choices for param in tool.params}
-    asked = _OF_OPS if choices.keys() >= _OF_OPS.keys() else {}
+    asked = {name: value for name, value in _OF_OPS.items() if name in choices}
     groups = choices.get("group_by")
     return [{**asked, "group_by": group} for group in groups] if groups else [{**asked}]
 
