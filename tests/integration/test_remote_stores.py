@@ -291,7 +291,7 @@ def test_two_tensorboards_with_worker_processes_and_one_cache(store, tmp_path):
     ):
         list(pool.map(ask, (one, two)))
     assert 6 <= store.counts()["read"] <= 12, "two servers may fetch the same file at the same moment"
-    assert len([path for path in (tmp_path / "kept/content").rglob("*") if path.is_file()]) == 6
+    assert len([path for path in (tmp_path / "kept/content").rglob("*") if path.is_file()]) == 2 * 6
     store.reset()
     with running_tensorboard(f"s3://{BUCKET}/pod", tmp_path, flags=flags) as later:
         ask(later)

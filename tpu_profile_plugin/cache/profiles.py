@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     ReadFile: TypeAlias = Callable[[], U8]
 
 _CONTENT, _SPACE, _METADATA = object(), object(), ("metadata",)
+_OF_FILE = 4
+"""Identities of files have their path, size, modification time and tag."""
 _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are small."""
 _FEW_FRACTION = 4
@@ -67,10 +69,21 @@ class _Entry:
             return self.locks.setdefault(key, threading.RLock())
 
 
+def _path_of(identity: Any) -> Hashable:
+    """What the versions of a file have in common: its path in place of all that identifies it; None if it has none."""
+    if not isinstance(identity, tuple):
+        return None
+    if len(identity) >= _OF_FILE and [type(part) for part in identity[:3]] == [str, int, int]:
+        return str(identity[0])
+    parts = tuple(_path_of(part) or part for part in identity)
+    return parts if any(part is not whole for part, whole in zip(parts, identity, strict=True)) else None
+
+
 class ProfileCache:
     """A cache of decoded files; an entry is evicted as a whole, columns and derived values together.
 
-    The identity of a file includes its size and modification time, so a changed file is a different entry.
+    The identity of a file includes its size and modification time, so a changed file is a different entry, which takes
+    the place of the one before.
     """
 
     def __init__(self, limit_bytes: int, load: Callable[[Any], XSpace] | None = None) -> None:
@@ -79,6 +92,7 @@ class ProfileCache:
         self._load = load
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._newest: dict[Hashable, Hashable] = {}
         self._total = 0  # a running sum: adding up thousands of entries at every insertion is slow
 
     def content(self, identity: Hashable, read: ReadFile, file: str) -> Unpacked:
@@ -259,6 +273,12 @@ class ProfileCache:
             entry = self._entries.get(identity)
             if entry is None:
                 entry = self._entries[identity] = _Entry()
+                path = _path_of(identity)
+                before = self._newest.get(path)
+                if path is not None and before != identity:
+                    self._newest[path] = identity
+                    changed = self._entries.pop(before, None)
+                    self._total -= changed.bytes if changed is not None else 0
             self._entries.move_to_end(identity)
             return entry
 

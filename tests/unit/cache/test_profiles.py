@@ -308,3 +308,16 @@ def test_entries_that_are_nearly_empty_count_too():
     assert len(cache._entries) == 5000, "their values fit"
     cache.store("large", "key", 1, 600_000)
     assert cache.bytes() <= 750_000, "memory of the entries themselves takes its share"
+
+
+def test_a_changed_file_takes_the_place_of_its_last_version():
+    """A file that is written again and again keeps one version, and what was derived from it."""
+    cache = ProfileCache(1 << 30)
+    for version in range(50):
+        for kind in (lambda one: one, lambda one: (one, "recorded"), lambda one: ("per_host", one)):
+            for path in ("/a", "/b"):
+                identity = kind((path, 100, version, ""))
+                cache.derived(identity, "key", lambda: bytes(10_000))
+                assert cache.has(identity, "key")
+    assert len(cache._entries) == 6
+    assert cache.bytes() == sum(entry.bytes for entry in cache._entries.values())

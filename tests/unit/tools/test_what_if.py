@@ -91,9 +91,9 @@ def test_a_change_stands_for_a_finding_if_it_takes_most_of_its_time_and_little_e
 
 
 def test_a_finding_without_a_change_says_so() -> None:
-    found = ask(TOOL, DEMO / "jax_mlp/plugins/profile/2026_11_20_10_31_36/demo-host.xplane.pb")
+    found = ask(TOOL, DEMO / "jax_scan/plugins/profile/2026_11_20_10_31_38/demo-host.xplane.pb")
     idle = found["tried"][0]
-    assert (idle["finding"], idle["label"], idle["keys"], idle["gain_ps"]) == ("slow_host_code", "", {}, None)
+    assert (idle["finding"], idle["label"], idle["keys"], idle["gain_ps"]) == ("launch_bound", "", {}, None)
     assert idle["cannot"].startswith("No function, event, op or kind of op takes just this time")
 
 

@@ -211,8 +211,8 @@ _PATTERNS = (
     ),
     (
         Purpose.FORMAT,
-        rf"{_PY}(?:torch/)?_tensor_str\.py:\d+ |{_PY}(?:\S*/)?arrayprint\.py:\d+ |{_PY}pprint\.py:\d+ "
-        rf"|{_PY}(?:string|textwrap|reprlib)\.py:\d+ |{_PY}\S+\.py:\d+ __(?:repr|str|format)__\Z",
+        rf"{_PY}(?:torch/)?_tensor_str\.py:\d+ |{_PY}arrayprint\.py:\d+ |{_PY}pprint\.py:\d+ "
+        rf"|{_PY}(?:string|textwrap|reprlib)\.py:\d+ |^\$\S+\.py:\d+ __(?:repr|str|format)__\Z",
     ),
     (
         Purpose.JSON,

@@ -47,7 +47,7 @@ _INDEX += "or a matrix product with one-hot rows for small tables, and keep the 
 _WRITES_WHOLE = frozenset(("select", "concatenate", "pad"))
 _WHOLE = "Write only the part that changes into the existing buffer (a slice update at an index, such as .at[i].set or "
 _WHOLE += "dynamic_update_slice) instead of building all of it anew by a mask, a shift or a concatenation."
-_EXCHANGE = re.compile(r"(?:all_gather|all_to_all|reduce_scatter|ppermute|pbroadcast|psum|pmean)\w*\Z")
+_EXCHANGE = re.compile(r"\b(?:all_gather|all_to_all|reduce_scatter|ppermute|pbroadcast|psum|pmean)\w*\Z")
 _COLLECTIVE = (
     "Copies before and after a collective grow with what it exchanges: gather less. Reduce each device's shard "
 )
