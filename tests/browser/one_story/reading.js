@@ -12,7 +12,7 @@ export function readPage() {
   const details = Object.fromEntries([...root.querySelectorAll("dl:not(.figures)")].flatMap((list) => [...list.querySelectorAll("dt:not(.inner)")].map((name) => [textOf(name), textOf(name.nextElementSibling)])));
   const bars = [...root.querySelectorAll("figure.shares")].map((bar) => ({
     label: bar.getAttribute("aria-label"),
-    parts: [...bar.querySelectorAll(".shares-list > li:not(.shares-rest)")].map((part) => {
+    parts: [...bar.querySelectorAll(".shares-list > li")].map((part) => {
       const [name, share, amount] = [...part.querySelectorAll("span")].map(textOf);
       return { name, share, amount };
     }),

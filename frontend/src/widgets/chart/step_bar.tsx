@@ -23,6 +23,8 @@ const MIN_LISTED = 0.01;
 
 const amount = ({ name, ps, share }: Segment): string => `${name}: ${formatTime(ps)} (${formatPercent(100 * share)})`;
 
+const sum = (all: readonly Segment[], what: "share" | "ps"): number => all.reduce((total, one) => total + one[what], 0);
+
 function tip(segment: Segment): string {
   const parts = segment.parts.length > 1 ? segment.parts.map((part) => `\n${amount(part)}`).join("") : "";
   return `${amount(segment)}${parts}\n${segment.help}`;
@@ -71,7 +73,8 @@ export function StepBar({ segments, label, selected, onSelect }: Props) {
         ))}
         {rest.length ? (
           <li class="shares-rest dim" tabIndex={0} data-tip={rest.map(amount).join("\n")}>
-            {rest.length} below 1%
+            <span>{rest.length} below 1%</span> <span class="number">{formatPercent(100 * sum(rest, "share"))}</span>{" "}
+            <span class="number">{formatTime(sum(rest, "ps"))}</span>
           </li>
         ) : null}
       </ul>
