@@ -129,12 +129,12 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     costs = [part for host in gathered if isinstance(part := host.get(_RECORDING), RecordingCost)]
     findings = _without_recording(run, findings, costs)
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
-    # Without a cause worth looking for, where most of the time goes comes first.
-    leads = all(entry.share < LEAST_SHARE for entry in findings)
+    # Where most of the time goes comes before causes that cost little, if none costs more.
+    little = all(entry.share < LEAST_SHARE for entry in findings)
     findings.sort(
         key=lambda one: (
             known and (one.vague or one.share < CLEAR_SHARE),
-            not (leads and one.rule is LARGEST),
+            little and one.rule is not LARGEST and (one.vague or one.finding.saving_ps > 0),
             -one.finding.saving_ps,
         )
     )
