@@ -107,13 +107,14 @@ class _Known:
         tokens = _TOKEN.findall(text)
         if self._root.keys().isdisjoint(tokens) and self._alone.keys().isdisjoint(tokens):
             return text
-        at = 0
+        done = 0
         out: list[str] = []
-        while at < len(tokens):
-            placeholder, end = self._found(tokens, at)
-            out.append(placeholder or tokens[at])
-            at = end
-        return "".join(out)
+        for at in [i for i, token in enumerate(tokens) if token in self._root or token in self._alone]:
+            placeholder, end = self._found(tokens, at) if at >= done else ("", at)
+            if placeholder:
+                out += (*tokens[done:at], placeholder)
+                done = end
+        return "".join([*out, *tokens[done:]])
 
     def _found(self, tokens: list[str], at: int) -> tuple[str, int]:
         """The placeholder for the longest name that begins at a token, "" for none; and the token behind it."""
@@ -213,7 +214,9 @@ class Redactor:
         if "/" not in match[0][1:]:
             return match[0]
         *parts, last = match[0].split("/")
-        return "/".join([*(self._scope.get(part) or self._inside(part) for part in parts), self._scope.get(last, last)])
+        return "/".join(
+            [*(part and (self._scope.get(part) or self._inside(part)) for part in parts), self._scope.get(last, last)]
+        )
 
     def _inside(self, part: str) -> str:
         return _INNER.sub(lambda match: self._inner.get(match[0], match[0]), part)
