@@ -70,7 +70,7 @@ def figures_of(table: Table, where: str) -> Iterator[Figure]:
 
 
 def all_figures(logdir: OpenLogdir, run: OpenRun) -> Iterator[Figure]:
-    """Those of all pages, of verbs without arguments, and of relations, whose rows are of one host."""
+    """The figures of all pages, of verbs that need no arguments, and of relations with rows per host."""
     for tool, reason in run.tools().items():
         if reason is None and tool not in CHOSEN:
             for name, table in run.tables(tool).items():

@@ -88,7 +88,7 @@ class TableFiles:
             path.unlink()
 
     def damaged(self, paths: Collection[str]) -> list[str]:
-        """Those of the kept files whose bytes another program has changed, perhaps while they were read."""
+        """The kept files whose checksum is wrong; they may have changed while a query read them."""
         of_path = {str(files.path(Path(path).name)): files for path in paths for files in self._caches()}
         return [path for path in paths if Path(path).exists() and _notes(of_path[path], Path(path).name) is None]
 

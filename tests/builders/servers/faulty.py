@@ -26,6 +26,7 @@ from urllib.parse import urlencode, urlsplit
 
 from builders.damage import profiles
 from builders.servers.load import LIMIT_S, MLP, SCAN, Answer, growth_percent, judged, place, replace, resident_mb
+from builders.servers.load import Figures as Load
 from builders.servers.object_store import BUCKET, ObjectStore, running_store
 from builders.servers.questions import Question, answered
 from builders.servers.server_process import Server
@@ -45,15 +46,10 @@ DENIED_S, ALLOWED_S = 4.0, 8.0
 
 
 @dataclass
-class Figures:
-    """Counts of what was asked, answered and done."""
+class Figures(Load):
+    """Counts of what was asked and answered, and of the faults."""
 
-    requests: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    refusals: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
-    resident_mb: list[tuple[float, ...]] = field(default_factory=list)
 
 
 def questions(runs: Sequence[str]) -> list[Question]:
@@ -149,7 +145,7 @@ def tear(path: Path, contents: Sequence[bytes], random_: random.Random) -> None:
         time.sleep(random_.random() * 0.05)
         file.write(data[cut:])
         file.truncate(len(data))
-        if how == 2:  # bytes in the middle that nobody meant
+        if how == 2:  # random bytes in the middle
             file.seek(random_.randrange(len(data)))
             file.write(random_.randbytes(64))
 

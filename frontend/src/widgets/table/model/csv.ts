@@ -13,7 +13,7 @@ function inert(text: string): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 
-/** A cell in a spreadsheet; numbers are computed by nobody. */
+/** A cell for a spreadsheet. Only texts can be formulas, so numbers stay as they are. */
 function sheetText(value: Cell | undefined): string {
   return typeof value === "string" ? inert(value) : plainText(value);
 }

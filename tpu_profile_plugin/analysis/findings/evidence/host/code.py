@@ -85,7 +85,7 @@ class Idle:
         return times_of(self.begin_ps, self.end_ps, self.device == number)
 
     def usual(self, host: HostView) -> Idle:
-        """The same with spans of exceptional steps shortened, see `usual`."""
+        """Idle time in which exceptionally long steps count only as `usual_shares` allows."""
         steps = host.windows[0]
         if not len(steps) or not len(self):
             return self

@@ -9,8 +9,8 @@ from tpu_profile_plugin.columns.arrays import F64, I64
 
 USUAL_STEP = 2.0
 """A step counts as so many times the median of those with any such time, at most: single steps of healthy programs take
-tens of times as long on busy processors, and what a program does in each step varies less. What only some steps do is
-known by itself."""
+tens of times as long on busy processors, and what a program does in each step varies less. Work that only some steps do
+has a rule of its own (`periodic_work`)."""
 LEAST_STEPS = 5
 """With fewer steps the median tells little."""
 
