@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tpu_profile_plugin.cache import FileVersion
 from tpu_profile_plugin.cache.memory import size_of
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.system.name_cache import name_bytes
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     ReadFile: TypeAlias = Callable[[], U8]
 
 _CONTENT, _SPACE, _METADATA = object(), object(), ("metadata",)
-_OF_FILE = 4
-"""Identities of files have their path, size, modification time and tag."""
 _SMALL_FRACTION = 256
 """Entries below this fraction (1/256) of the limit are small."""
 _FEW_FRACTION = 4
@@ -69,14 +68,14 @@ class _Entry:
             return self.locks.setdefault(key, threading.RLock())
 
 
-def _path_of(identity: Any) -> Hashable:
-    """What the versions of a file have in common: its path in place of all that identifies it; None if it has none."""
+def _path_of(identity: Hashable) -> Hashable:
+    """What all versions of one file, or of several, have in common; None if there is no file in the identity."""
+    if isinstance(identity, FileVersion):
+        return identity.path
     if not isinstance(identity, tuple):
         return None
-    if len(identity) >= _OF_FILE and [type(part) for part in identity[:3]] == [str, int, int]:
-        return str(identity[0])
-    parts = tuple(_path_of(part) or part for part in identity)
-    return parts if any(part is not whole for part, whole in zip(parts, identity, strict=True)) else None
+    parts = tuple(map(_path_of, identity))
+    return tuple(part or whole for part, whole in zip(parts, identity, strict=True)) if any(parts) else None
 
 
 class ProfileCache:
@@ -233,6 +232,7 @@ class ProfileCache:
         """Drops all entries."""
         with self._lock:
             self._entries.clear()
+            self._newest.clear()
             self._total = 0
 
     def _open(self, identity: Hashable, read: ReadFile, file: str, as_recorded: bool) -> XSpace:

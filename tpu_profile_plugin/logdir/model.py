@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from tpu_profile_plugin.cache import FileVersion
 from tpu_profile_plugin.errors import EMPTY_FILE, Forbidden, NoData, ProfileError, StorageFailed
 from tpu_profile_plugin.errors import Problem as Problem
 from tpu_profile_plugin.units import NS_PER_MS
@@ -58,10 +59,10 @@ class HostFile:
     captures: tuple[HostFile, ...] = ()
 
     @property
-    def identity(self) -> Hashable:
+    def identity(self) -> FileVersion:
         """Equal for equal content: path, size, modification time, content tag."""
-        identity = (self.path, self.size, self.mtime_ns, self.tag)
-        return (*identity, *(capture.identity for capture in self.captures)) if self.captures else identity
+        read_with = tuple(capture.identity for capture in self.captures)
+        return FileVersion(self.path, self.size, self.mtime_ns, self.tag, read_with)
 
 
 @dataclass(frozen=True, slots=True)

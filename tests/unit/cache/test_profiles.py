@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders.xspace_text import build
 from tpu_profile_plugin import formats
+from tpu_profile_plugin.cache import FileVersion
 from tpu_profile_plugin.cache.memory import size_of
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.errors import CorruptProfile
@@ -316,7 +317,7 @@ def test_a_changed_file_takes_the_place_of_its_last_version():
     for version in range(50):
         for kind in (lambda one: one, lambda one: (one, "recorded"), lambda one: ("per_host", one)):
             for path in ("/a", "/b"):
-                identity = kind((path, 100, version, ""))
+                identity = kind(FileVersion(path, 100, version))
                 cache.derived(identity, "key", lambda: bytes(10_000))
                 assert cache.has(identity, "key")
     assert len(cache._entries) == 6
