@@ -168,15 +168,26 @@ class Sweep:
 
     def rate(self, kept: F64) -> Rate:
         """What is taken away if each run keeps a share of its time, and those that run at once do not share cores."""
-        most = np.where(self.active > 0, 0.0, 1.0)
-        shares = np.unique(kept)
+        changed = kept != 1
+        gone = np.cumsum(np.where(changed[self.run], self.change, 0))
+        inside = gone > 0
+        near = np.flatnonzero(inside | np.append(False, inside[:-1]))  # the rest keeps all of its time
+        run, change, active = self.run[near], self.change[near], self.active[near]
+        points = self.points[near]
+        if not bool((active[:-1] > 1)[np.diff(points) > 0].any()):
+            # Where one run is active, the sum over those that are is its number.
+            only = np.clip(np.cumsum(self.change * self.run)[near], 0, len(kept) - 1)
+            return Rate(points, np.where(inside[near], 1 - kept[only], 0.0))
+        most = np.where((active > gone[near]) | ~inside[near], 1.0, 0.0)
+        kept = kept[run]
+        shares = np.unique(kept[kept != 1])
         if len(shares) > _MOST_SHARES:
-            kept = np.round(kept, 2)
-            shares = np.unique(kept)
-        for share in shares.tolist():
-            some = np.cumsum(np.where(kept[self.run] == share, self.change, 0)) > 0
+            kept = np.where(kept != 1, np.round(kept, 2), 1.0)
+            shares = np.unique(kept[kept != 1])
+        for share in shares[shares > 0].tolist():
+            some = np.cumsum(np.where(kept == share, change, 0)) > 0
             most = np.where(some, np.maximum(most, share), most)
-        return Rate(self.points, 1 - most)
+        return Rate(points, 1 - most)
 
     def shared(self, kept: F64) -> Rate:
         """What is taken away if those that run at once share one core."""
