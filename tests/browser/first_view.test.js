@@ -32,7 +32,7 @@ h.inEveryBrowser("first view", ({ name, browser }) => {
     const { window: first, full } = await hook(tab);
     assert.deepEqual(full, [0, 9700 * MS]);
     assert.ok(first[0] > 9640 * MS && span(first) < 20 * MS, String(first));
-    assert.deepEqual(await labels(tab), ["/device:GPU:1", "Stream #14", "Host Threads", "python", "worker/3"]);
+    assert.deepEqual(await labels(tab), ["GPU 1", "Stream #14", "Host Threads", "python", "worker/3"]);
     await h.shows(tab, "2 sections without events");
     await h.screenshot(tab, `first-view-${name}`);
     assert.equal(h.query(tab).get("window"), null);

@@ -56,8 +56,8 @@ def test_the_slowest_step_by_name(tmp_path: Path) -> None:
     assert rows(found) == [
         # Of 300 us: main without the step; 50 of 60 us of each core's dot are in the window, which begins at 100.
         ("$train.py:5 main @ main thread", 1, 1, 200, 66.6667, 300, 400, "CPU/main"),
-        ("dot @ TPU/XLA Ops", 2, 2, 100, 16.6667, 100, 60, "TPU:0/XLA Ops"),
-        ("add @ TPU/XLA Ops", 2, 2, 60, 10, 60, 40, "TPU:1/XLA Ops"),
+        ("dot @ TPU/XLA Ops", 2, 2, 100, 16.6667, 100, 60, "TPU 0/XLA Ops"),
+        ("add @ TPU/XLA Ops", 2, 2, 60, 10, 60, 40, "TPU 1/XLA Ops"),
         ("$train.py:9 step @ main thread", 1, 1, 50, 16.6667, 100, 100, "CPU/main"),
         ("$<unknown> read @ main thread", 1, 2, 50, 16.6667, 50, 40, "CPU/main"),
     ]
@@ -84,7 +84,7 @@ def test_a_window_and_a_text(tmp_path: Path) -> None:
 
 def test_events_that_touch_the_window_are_not_in_it(tmp_path: Path) -> None:
     found = asked(logdir(tmp_path, a=tpu("0 10 a\n10 10 b\n20 10 c")), "timeline", from_=0.01, to=0.02)
-    assert rows(found) == [("b @ TPU/XLA Ops", 1, 1, 10, 100, 10, 10, "TPU:0/XLA Ops")]
+    assert rows(found) == [("b @ TPU/XLA Ops", 1, 1, 10, 100, 10, 10, "TPU 0/XLA Ops")]
 
 
 def test_without_steps_the_longest_gap_else_the_recording(tmp_path: Path) -> None:

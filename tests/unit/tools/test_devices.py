@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from builders.answers import host_of
+from builders.answers import host_of, run_of
 
 from tpu_profile_plugin.columns import space
 from tpu_profile_plugin.run.figures import budget as module
 from tpu_profile_plugin.run.figures.budget import budget, communication
 from tpu_profile_plugin.run.figures.comparison import host_side
+from tpu_profile_plugin.tools.fleet import pod_viewer
+from tpu_profile_plugin.tools.query import Query
+from tpu_profile_plugin.tools.summary import time_budget
+from tpu_profile_plugin.tools.time import communication as communication_page
+from tpu_profile_plugin.tools.time.trace_viewer.timelines import page_titles
 
 TEXT = """
 plane 1 "/device:TPU:0"
@@ -56,3 +61,30 @@ def test_planes_with_steps_are_decoded_once(monkeypatch):
     assert budget(one).steps is not None
     assert one.lazy.planes[0].decoded
     assert passes == [[0]]
+
+
+CORES = "\n".join(
+    f"""plane {core + 1} "/device:TPU:{core}" {{device_type_string="TPU v4", core_details=0x18{core:02x}2802}}
+line 2 "XLA Ops"
+0us +5us fusion.1
+20us +{10 + core}us all-reduce.1
+line 3 "XLA Modules"
+0us +40us jit_f
+line 4 Steps
+0us +40us "1" {{group_id=1}}"""
+    for core in (0, 1)
+)
+
+
+def test_a_device_has_one_name():
+    """Chip 2 with its two cores, of the details: field 3 is the core, field 5 the chip."""
+    names = ["Chip 2, TPU core 0", "Chip 2, TPU core 1"]
+    run = run_of(CORES)
+    assert [one.name for one in time_budget.build(run, Query()).devices] == names
+    assert pod_viewer.build(run, Query()).steps.labels == names
+    assert communication_page.build(run, Query()).ranks.column("device") == names
+    assert sorted(set(run.gaps().device)) == names
+    events = run.timeline().table
+    assert {on.rpartition("/")[0] for on in events.column("longest_on")} <= set(names)
+    (host,) = run.profiles
+    assert [title for _, title in sorted(page_titles(host, own=True).sections.items())] == names

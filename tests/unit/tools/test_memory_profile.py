@@ -254,8 +254,8 @@ def test_module_runs() -> None:
     # For the page both count from the start of the recording.
     since_recording = answer(TOOL, text, page=True)["modules"]
     assert rows(since_recording, "module", "device", "start", "end", "duration", "id") == [
-        ["jit_f(7)", "TPU:1", 3_000_000, 8_000_000, 5_000_000, "0"],
-        ["jit_f(7)", "TPU:1", 10_000_000, 11_000_000, 1_000_000, "1"],
+        ["jit_f(7)", "TPU 1", 3_000_000, 8_000_000, 5_000_000, "0"],
+        ["jit_f(7)", "TPU 1", 10_000_000, 11_000_000, 1_000_000, "1"],
     ]
 
 

@@ -42,7 +42,15 @@ def test_header():
         "truncated": False,
         "time_origin_ns": 1700000000000000000,
         "sections": [
-            {"pid": 2, "name": "/device:TPU:0", "host": "h0", "sort_index": 2, "track_begin": 0, "track_end": 1},
+            {
+                "pid": 2,
+                "name": "/device:TPU:0",
+                "host": "h0",
+                "sort_index": 2,
+                "title": "TPU 0",
+                "track_begin": 0,
+                "track_end": 1,
+            },
             {
                 "pid": 701,
                 "name": "/host:CPU",

@@ -40,6 +40,7 @@ from tpu_profile_plugin.analysis.devices import cpu_tf, cpu_torch
 from tpu_profile_plugin.analysis.devices.kinds import async_role, gpu_work, hlo_work, opcode_in
 from tpu_profile_plugin.analysis.devices.model import ASYNCHRONOUS, NO_LAUNCH, Device, Op, OpSpans, Work, ordered
 from tpu_profile_plugin.analysis.devices.torch_collectives import torch_collectives
+from tpu_profile_plugin.analysis.environment.device_names import names_of_planes, plane_number
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.memory.buffers import ProgramRan
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -47,7 +48,7 @@ from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I32, I64
 
 
-def _tensor_core(space: XSpace, plane: Plane) -> Device:
+def _tensor_core(space: XSpace, plane: Plane, name: str) -> Device:
     ops = _tensor_core_ops(space, plane)
     spans = _spans(plane, lines_named(plane, OPS), ops)
     windows = _spans(plane, lines_named(plane, ASYNC_OPS), ops)
@@ -55,11 +56,10 @@ def _tensor_core(space: XSpace, plane: Plane) -> Device:
     begin, end = spans_at(plane, modules)
     order = np.argsort(begin, kind="stable")
     control = spans.work == Work.CONTROL
-    ordinal = tensor_core(plane.name) or 0
     return Device(
-        name=f"TPU {ordinal}",
+        name=name,
         kind="tpu",
-        ordinal=ordinal,
+        ordinal=tensor_core(plane.name) or 0,
         plane=plane.index,
         ops=ops,
         runs=ordered(spans.where(~control)),
@@ -119,14 +119,12 @@ def paired_windows(spans: OpSpans, ops: tuple[Op, ...]) -> OpSpans:
     return OpSpans(spans.begin_ps[start], spans.end_ps[done], spans.op[start], spans.work[start], spans.event[start])
 
 
-_ORDINAL = re.compile(r"(\d+)\D*\Z")
 _STREAM = "Stream"
 _COPIES = (Work.COPY, Work.UPLOAD, Work.DOWNLOAD, Work.PEER_COPY)
 
 
-def _gpu(space: XSpace, plane: Plane, position: int) -> Device:
-    number = _ORDINAL.search(plane.name)
-    ordinal = int(number[1]) if number else position
+def _gpu(space: XSpace, plane: Plane, position: int, name: str) -> Device:
+    number = plane_number(plane)
     lines = np.flatnonzero(recorded_lines(plane)).tolist()
     streams = [line for line in lines if plane.lines.name[line].startswith(_STREAM)]
     events = events_of_lines(plane, streams or lines)
@@ -138,9 +136,9 @@ def _gpu(space: XSpace, plane: Plane, position: int) -> Device:
     runs = OpSpans(begin, begin + plane.events.duration_ps[events], op, work[op], events)
     key, known = read.ints(space, plane, plane.events.stats, "correlation_id")
     return Device(
-        name=f"GPU {ordinal}",
+        name=name,
         kind="gpu",
-        ordinal=ordinal,
+        ordinal=position if number is None else number,
         plane=plane.index,
         ops=ops,
         runs=ordered(runs),
@@ -277,16 +275,17 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
       space: the profile; only the planes of devices are decoded if there are any.
       programs: its HLO programs, which tell what the CPU backend's ops are.
     """
-    planes = device_planes(space)
+    planes, names = device_planes(space), names_of_planes(space)
     if planes and is_tpu(planes[0]):
         # Of stats only run ids are read, but groups of events, which steps are made of, need all.
         space.decode_with_some_stats(planes, lines=(MODULES,), unless=(STEPS, SPARSE_STEPS))
         # SparseCores work for TensorCores and are no devices of their own.
-        cores = (_tensor_core(space, plane) for plane in planes if is_tensor_core(plane) and lines_named(plane, OPS))
+        own = (plane for plane in planes if is_tensor_core(plane) and lines_named(plane, OPS))
+        cores = (_tensor_core(space, plane, names[plane.index]) for plane in own)
         return tuple(core for core in cores if core.span() is not None)
     space.decode(planes)
     if planes:
-        gpus = (_gpu(space, plane, position) for position, plane in enumerate(planes))
+        gpus = (_gpu(space, plane, position, names[plane.index]) for position, plane in enumerate(planes))
         return tuple(gpu for gpu in gpus if len(gpu.runs))
     host = host_plane(space)
     if host is None:

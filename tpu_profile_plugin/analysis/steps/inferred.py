@@ -572,7 +572,7 @@ def named_steps(space: XSpace, name: str) -> InferredSteps | None:
     begin, end = spans_at(plane, rows)
     if not (end > begin).all():
         end = np.append(begin[1:], end[-1])  # they only mark where steps begin
-    return with_busy(space, InferredSteps(_evidence("named event", plane, row, rows, span), begin, end - begin, None))
+    return InferredSteps(_evidence("named event", plane, row, rows, span), begin, end - begin, None)
 
 
 def _recorded_span(space: XSpace) -> tuple[int, int] | None:

@@ -19,12 +19,10 @@ from tpu_profile_plugin.analysis.common.planes import (
     PlaneExtras,
     Preprocessed,
     is_counter_line,
-    is_sparse_core,
-    is_tensor_core,
     shown_names,
 )
 from tpu_profile_plugin.analysis.common.rows import joined
-from tpu_profile_plugin.analysis.environment.environment import core_details
+from tpu_profile_plugin.analysis.environment.device_names import names_of_planes
 from tpu_profile_plugin.analysis.timeline.tracks import (
     ASYNC,
     HIDDEN_ARGS,
@@ -460,7 +458,7 @@ class Titles:
 
 
 def titles(space: XSpace, trace: HostTrace) -> Titles:
-    """TPU planes by chip and core if the profile says so, the host's threads, and TensorFlow's ops."""
+    """Devices as everywhere, the host's threads, and TensorFlow's ops."""
     tensorflow = {
         section.pid
         for section in trace.sections
@@ -476,21 +474,13 @@ def titles(space: XSpace, trace: HostTrace) -> Titles:
 
 def section_titles(space: XSpace, sections: Iterable[Section]) -> dict[int, str]:
     """The displayed names of sections by process id, of those that have one of their own."""
-    named = {section.pid: _section_title(space, section.plane, section.name) for section in sections}
+    devices = names_of_planes(space)
+    named = {
+        section.pid: _THREADS if section.name == HOST_THREADS else devices.get(section.plane, "")
+        for section in sections
+    }
     uses = collections.Counter(named.values())
     return {pid: title for pid, title in named.items() if title and uses[title] == 1}
-
-
-def _section_title(space: XSpace, plane: int, name: str) -> str:
-    if name == HOST_THREADS:
-        return _THREADS
-    of_section = space.planes[plane]
-    sparse = is_sparse_core(of_section)
-    details = core_details(space, of_section) if sparse or is_tensor_core(of_section) else None
-    if details is None:
-        return ""
-    core = f"SparseCore {name.rpartition(' ')[2]}" if sparse else f"TPU Core {details.core_num}"
-    return f"Chip {details.global_chip_id}: {core}"
 
 
 def _is_tensorflow(line: ExtraLine) -> bool:

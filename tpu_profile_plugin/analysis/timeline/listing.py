@@ -24,6 +24,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     rows_named,
     shown_names,
 )
+from tpu_profile_plugin.analysis.environment.device_names import names_of_planes
 from tpu_profile_plugin.analysis.timeline.tracks import HIDDEN_EVENTS, sections
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -55,7 +56,7 @@ class InWindow:
     """The events of a window in groups of one name on one line; times in ps.
 
     Attributes:
-      line: the line of each group, such as "TPU:0/XLA Ops" or "CPU/main".
+      line: the line of each group, such as "TPU 0/XLA Ops" or "CPU/main".
       busy: bool[n], the line is of a device's ops or kernels, or the host's main thread.
       main: the line of the main thread; "" if no name tells.
       name: of the events.
@@ -99,9 +100,11 @@ def in_window(space: XSpace, begin_ps: int, end_ps: int, wanted: Callable[[str],
     names: list[str] = []
     numbers: list[list[int]] = []
     main = ""
+    devices = names_of_planes(space)
     for section in sections(space):
         plane = space.planes[section.plane]
-        titles, important = _titles(plane), _important(plane)
+        place = devices.get(plane.index) or plane.name.removeprefix(_DEVICE).removeprefix(_HOST)
+        titles, important = _titles(place, plane), _important(plane)
         if plane.name == HOST_THREADS and any(important):
             main = titles[important.index(True)]
         for line, name, values in _groups_in_window(plane, (begin_ps, end_ps), wanted):
@@ -172,11 +175,10 @@ def _shown_events(plane: Plane) -> Bools:
     return shown if name.all() else shown & name[plane.events.metadata]
 
 
-def _titles(plane: Plane) -> Sequence[str]:
-    """The lines of a plane with its name; those of equal names with their ids."""
+def _titles(place: str, plane: Plane) -> Sequence[str]:
+    """The lines of a plane with its displayed name; those of equal names with their ids."""
     names = shown_names(plane.lines.name, plane.lines.display_name)
     uses = Counter(names)
-    place = plane.name.removeprefix(_DEVICE).removeprefix(_HOST)
     return [
         f"{place}/{name}" + (f" ({number})" if uses[name] > 1 else "")
         for name, number in zip(names, plane.lines.id.tolist(), strict=True)

@@ -115,7 +115,7 @@ def _modules(recorded: Recorded) -> Iterator[str]:
         recorded.module_begin_ps.tolist(),
         recorded.module_end_ps.tolist(),
         range(len(recorded.module_names)),
-        [_text(core) for core in recorded.module_cores],
+        [_text(plane.removeprefix("/device:")) for plane in recorded.module_planes],
     )
     if recorded.module_names:
         yield _filled(_MODULE, columns)

@@ -54,6 +54,7 @@ from tpu_profile_plugin.analysis.compare.run_work import (
     shift,
     welch,
 )
+from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware, combine_environments, environment
 from tpu_profile_plugin.analysis.memory.buffers import DEFAULT_SPACE, MemoryLayout
@@ -207,13 +208,12 @@ def _late(run: RunHosts, of_run: RunBudget) -> dict[str, float]:
     if not of_run.step_ps or of_run.parts_ps[IDLE_PEER] < _LEAST_LATE * of_run.step_ps:
         return {}
     found, hosts = run_communication(run), run.readable
-    several = len(found.hosts) > 1
     if found.late_host is not None:
         return {hosts[found.late_host].name: sum(one.share for one in found.stragglers)}
+    names = device_names(found.devices, [host.name for host in hosts], several=len(found.hosts) > 1)
     late: dict[str, float] = {}
     for one in found.stragglers:
-        device = found.devices[one.index]
-        late[f"{device.name} of {hosts[device.host].name}" if several else device.name] = one.share
+        late[names[one.index]] = one.share
     return late
 
 

@@ -19,7 +19,7 @@ from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
 MAIN = "main thread"
-_NUMBER = re.compile(r"(?<![:#/ ])[:#/ ]+-?\d+(?=$|[/( ])")
+_NUMBER = re.compile(r"(?<![:#/ ])[:#/ ]+-?\d+(?=$|[/(, ])")
 """The number of a device, stream or thread in the name of its line."""
 _IN_TURN, _LEAST = 5, 1e-3
 """Names of each kind of line that come before the others of any, unless they take a smaller part of the window."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_ALLOCATIONS_IN_PYTORCH, Reason
+from tpu_profile_plugin.analysis.environment.device_names import plane_title
 from tpu_profile_plugin.analysis.memory.allocations import MemoryPeak, memory_peak
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
@@ -89,7 +90,7 @@ class Recorded:
 
     peaks: dict[str, MemoryPeak]
     module_names: list[str]
-    module_cores: list[str]
+    module_planes: list[str]
     module_begin_ps: I64
     module_end_ps: I64
 
@@ -98,11 +99,13 @@ def build(run: Run, query: Query) -> MemoryProfile:
     """The allocators and module runs of one host."""
     recorded = recorded_allocations(run, since_recording=True)
     begin_ps, end_ps = recorded.module_begin_ps, recorded.module_end_ps
-    names, cores = recorded.module_names, recorded.module_cores
+    names, planes = recorded.module_names, recorded.module_planes
+    titles = {plane: plane_title(run.profiles[0].lazy, plane) for plane in dict.fromkeys(planes)}
+    devices = [titles[plane] for plane in planes]
     ids = [str(number) for number in range(len(names))]
     return MemoryProfile(
         memories=[_memory(name, peak) for name, peak in recorded.peaks.items()],
-        modules=Table(MODULES, [names, cores, begin_ps, end_ps, end_ps - begin_ps, ids]),
+        modules=Table(MODULES, [names, devices, begin_ps, end_ps, end_ps - begin_ps, ids]),
     )
 
 
@@ -124,21 +127,21 @@ def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
     if count > MAX_ALLOCATORS:
         raise NoData(f"Host {host.name!r} names {count} allocators; at most {MAX_ALLOCATORS} can be shown.")
     names: list[str] = []
-    cores: list[str] = []
+    on_planes: list[str] = []
     begins, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for plane in planes:
         lines = [line for line, title in enumerate(plane.lines.name) if title == _MODULES]
         for line in lines if plane.name.startswith(_TPU) else ():
             events = plane.lines.events_of(line)
             names += [plane.event_metadata.names[row] for row in plane.events.metadata[events].tolist()]
-            cores += [plane.name.removeprefix("/device:")] * (len(names) - len(cores))
+            on_planes += [plane.name] * (len(names) - len(on_planes))
             rows = events_of_lines(plane, [line])
             begins.append(plane.events.begin_ps[rows] if since_recording else offsets_in_line(host.lazy, plane, rows))
             ends.append(begins[-1] + plane.events.duration_ps[events])
     return Recorded(
         peaks={name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()},
         module_names=names,
-        module_cores=cores,
+        module_planes=on_planes,
         module_begin_ps=np.concatenate(begins),
         module_end_ps=np.concatenate(ends),
     )

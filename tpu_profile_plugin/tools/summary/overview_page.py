@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.op_names import UNKNOWN, parse_op
 from tpu_profile_plugin.analysis.common.statistics import Statistics, ratio, statistics
+from tpu_profile_plugin.analysis.environment.device_names import plane_title
 from tpu_profile_plugin.analysis.environment.environment import Environment, Hardware
 from tpu_profile_plugin.analysis.ops.op_tables import IDLE, OpTable, framework_ops
 from tpu_profile_plugin.analysis.ops.thread_ops import TfFunction
@@ -382,11 +383,12 @@ def _inferred(run: Run, event: str, *, marked: bool) -> InferredTimes | None:
 
 @per_host()
 def host_inferred(host: HostProfile, name: str) -> InferredSteps | None:
-    """The steps of one host given by the event `name`, or inferred if it is empty."""
-    if name:
-        return named_steps(host.lazy, name)
-    inferred = inferred_steps(host)
-    return None if inferred is None else with_busy(host.lazy, inferred)
+    """The steps of one host given by the event `name`, or inferred if it is empty; their place has a device's name."""
+    found = named_steps(host.lazy, name) if name else inferred_steps(host)
+    if found is None:
+        return None
+    evidence = replace(found.evidence, plane=plane_title(host.lazy, found.evidence.plane))
+    return with_busy(host.lazy, replace(found, evidence=evidence))
 
 
 def inferred_table(steps: InferredSteps) -> Table:

@@ -164,12 +164,17 @@ CORE = 'plane {0} "/device:TPU:{1}" {{core_details=0x{2}}}\nline 3 "XLA Ops"\n0u
 def test_cores_are_named_by_chip_and_core() -> None:
     # Field 3 is the core, field 5 the chip.
     text = CORE.format(1, 0, "18012802") + CORE.format(2, 1, "2803") + CORE.format(3, "1 SparseCore 2", "2803")
-    assert titles_of(text)[0] == ["Chip 2: TPU Core 1", "Chip 3: TPU Core 0", "Chip 3: SparseCore 2"]
+    assert titles_of(text)[0] == ["Chip 2, TPU core 1", "Chip 3, TPU core 0", "Chip 3, SparseCore 2"]
 
 
-def test_cores_without_details_or_with_the_same_keep_the_names_of_the_file() -> None:
-    assert titles_of('plane 1 "/device:TPU:0"\nline 3 "XLA Ops"\n0us +10us op\n')[0] == []
-    assert titles_of(CORE.format(1, 0, "2803") + CORE.format(2, 1, "2803"))[0] == []
+def test_devices_without_details_or_with_the_same_have_the_numbers_of_their_planes() -> None:
+    core, gpu = (f'plane {{0}} "/device:{kind}:{{1}}"\nline 3 x\n0us +10us op\n' for kind in ("TPU", "GPU"))
+    assert titles_of(core.format(1, 0))[0] == ["TPU 0"]
+    assert titles_of(gpu.format(1, 0) + gpu.format(2, 1))[0] == ["GPU 0", "GPU 1"]
+    assert titles_of(CORE.format(1, 0, "2803") + CORE.format(2, 1, "2803"))[0] == ["TPU 0", "TPU 1"]
+    one_unknown = CORE.format(1, 0, "2803") + core.format(2, 1) + core.format(3, "1 SparseCore 2")
+    assert titles_of(one_unknown)[0] == ["TPU 0", "TPU 1", "TPU 1, SparseCore 2"]
+    assert titles_of(core.format(1, 0) + core.format(2, 0))[0] == []
 
 
 def test_the_host_is_called_by_its_threads() -> None:

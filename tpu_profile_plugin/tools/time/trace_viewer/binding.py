@@ -10,6 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.path import NOTHING, On, Path, in_window
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, LABELS
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
+from tpu_profile_plugin.analysis.devices.model import RunDevice, device_names
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.figures.path import HostPaths, host_paths
@@ -53,13 +54,11 @@ def path(timelines: Timelines, chosen: str, window: Window) -> dict[str, Any]:
 
 def _devices(timelines: Timelines) -> tuple[list[str], list[tuple[int, int]]]:
     """The devices of all hosts: their names, and the place of the host and of the device of each."""
-    names, places = [], []
-    several = len(timelines.profiles) > 1
-    for at, host in enumerate(timelines.profiles):
-        for i, device in enumerate(host_paths(host).devices):
-            names.append(f"{host.name}: {device.name}" if several else device.name)
-            places.append((at, i))
-    return names, places
+    hosts = timelines.profiles
+    placed = [(at, i, one) for at, host in enumerate(hosts) for i, one in enumerate(host_paths(host).devices)]
+    devices = [RunDevice(one.name, at, one.kind) for at, _, one in placed]
+    names = device_names(devices, [host.name for host in hosts], several=len(hosts) > 1)
+    return names, [(at, i) for at, i, _ in placed]
 
 
 def _leading(timelines: Timelines) -> tuple[int, int]:

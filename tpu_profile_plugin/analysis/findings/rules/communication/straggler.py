@@ -20,6 +20,7 @@ from tpu_profile_plugin.analysis.common.spans import exact_sum
 from tpu_profile_plugin.analysis.communication.balance import Balance
 from tpu_profile_plugin.analysis.communication.run_collectives import LATE_SHARE, LEAST_RATIO, Before, Straggler
 from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
+from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
@@ -166,11 +167,10 @@ def _name(run: RunView, device: int) -> tuple[str, tuple[str, ...]]:
     """The device, with its host if there are several; the host alone if all of its several devices are late."""
     communication = run.communication
     host = run.hosts[communication.devices[device].host]
-    if len(communication.hosts) == 1:
-        return communication.devices[device].name, (host,)
-    if communication.late_host is not None:
+    several = len(communication.hosts) > 1
+    if several and communication.late_host is not None:
         return f"Host {host}", (host,)
-    return f"{host}: {communication.devices[device].name}", (host,)
+    return device_names(communication.devices, run.hosts, several=several)[device], (host,)
 
 
 RULE = Rule("straggler", "A late device or host", judge, balance_of, implied_by=("slow_device",))
