@@ -68,12 +68,12 @@ def cell(column: str, text: str) -> str:
 
 def most_label(share: float, *, known: str = "op") -> str:
     """The label of evidence that names what has the largest share of something."""
-    return "Most of it in" if share > MOST else f"The {known} with most of it"
+    return "Most of it in" if share > MOST else f"The {known} with the largest part"
 
 
 def most_in(name: str, share: float, *, known: str = "op", where: str = "in") -> str:
     """What has the largest share of something, for the end of a title: most of it, or how much of it."""
-    return f", most of it {where} {name}" if share > MOST else f"; the {known} with most of it, {name}, has {share:.0%}"
+    return f", most of it {where} {name}" if share > MOST else f"; the {known} {name} has the largest part, {share:.0%}"
 
 
 def shown(event: str) -> str:

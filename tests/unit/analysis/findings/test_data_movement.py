@@ -205,5 +205,5 @@ def test_names_with_separators_of_addresses() -> None:
 
 def test_only_what_has_more_than_half_is_most():
     assert most_in("copy.1", 0.51) == ", most of it in copy.1"
-    assert most_in("copy.1", 0.5) == "; the op with most of it, copy.1, has 50%"
-    assert most_in("gloo", 0.3, known="collective") == "; the collective with most of it, gloo, has 30%"
+    assert most_in("copy.1", 0.5) == "; the op copy.1 has the largest part, 50%"
+    assert most_in("gloo", 0.3, known="collective") == "; the collective gloo has the largest part, 30%"

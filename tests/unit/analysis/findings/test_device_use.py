@@ -130,4 +130,4 @@ def test_copies_that_are_alike_are_most_of_it_at_their_line() -> None:
     found = told("exposed_copy", tpu(ops, proto=program(entry)))
     most = "most of it at model.py:9, the largest part, 27%, in copy-done.3"
     assert found["title"] == f"37.0% of the step waits for host copies, {most}"
-    assert evidence(found)["The op with most of it"][0] == "copy-done.3"
+    assert evidence(found)["The op with the largest part"][0] == "copy-done.3"

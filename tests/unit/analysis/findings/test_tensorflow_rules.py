@@ -87,6 +87,6 @@ def test_parts_of_programs_on_the_host(share: int, facts: str, fires: bool) -> N
     assert ("title" in found) is fires
     if fires:
         assert found["title"].startswith(f"{share}.0% of the op time on devices")
-        assert evidence(found)["The op with most of it"] == ("b", "", "hlo_stats")
+        assert evidence(found)["The op with the largest part"] == ("b", "", "hlo_stats")
         # Only what the time budget counts as exposed copies can be saved.
         assert found["saving_ps_per_step"] == (6 * 10**6 if "send-done" in facts else 0)

@@ -49,7 +49,7 @@ def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:
         "high",
         (
             Evidence("Exchange with the host, of the op time on devices", 100 * share, "%"),
-            Evidence("The op with most of it", name, "", "hlo_stats", {"row": cell("hlo_op_name", name)}, of),
+            Evidence("The op with the largest part", name, "", "hlo_stats", {"row": cell("hlo_op_name", name)}, of),
         ),
         ADVICE,
         segments=lost.segments,
