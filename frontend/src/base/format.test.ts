@@ -11,6 +11,7 @@ import {
   formatRatio,
   formatTime,
   mostIn,
+  formatColumns,
   formatTogether,
   plural,
   sessionTime,
@@ -79,6 +80,33 @@ describe("formatQuantity", () => {
   });
 });
 
+describe("formatColumns", () => {
+  const columns = (...all: [(number | null)[], string | null][]): string[][] => {
+    const formats = formatColumns(all.map(([values, unit]) => ({ values, unit })));
+    return all.map(([values], i) => values.map((value) => formats[i]?.(value) ?? ""));
+  };
+
+  it("has one unit for what compares, of zeros too, whatever unit the numbers are in", () => {
+    expect(columns([[21.45, 14.49], "ms"], [[0, 0], "us"], [[900_000, 20_000], "ns"], [[3], null])).toEqual([
+      ["21.45 ms", "14.49 ms"],
+      ["0 ms", "0 ms"],
+      ["0.9 ms", "0.02 ms"],
+      ["3"],
+    ]);
+  });
+
+  it("has another for what would be hard to read in it, and for another quantity", () => {
+    expect(columns([[5e6, 4e6], "us"], [[2, 3], "us"], [[1, 4], "us"], [[2048], "bytes"], [[2048], "B/s"])).toEqual([
+      ["5 s", "4 s"],
+      ["2 us", "3 us"],
+      ["1 us", "4 us"],
+      ["2 KiB"],
+      ["2 KiB/s"],
+    ]);
+    expect(columns([[0, 0], "us"])).toEqual([["0 ns", "0 ns"]]);
+  });
+});
+
 describe("formatTogether", () => {
   const together = (values: (number | null)[], unit: string | null): string[] => values.map(formatTogether(values, unit));
 
@@ -115,7 +143,7 @@ describe("texts", () => {
     expect(formatCount(0.00001)).toBe("0.00001");
     expect(formatCount(0.000000123456)).toBe("1.235e-7");
     expect(formatPercent(0)).toBe("0.0%");
-    expect([formatPercent(1234.56), formatDoubtful(1234.56), formatDoubtful(250)]).toEqual(["1,235%", ">1,000%", "250.0%"]);
+    expect([formatPercent(1234.56), formatDoubtful(1234.56), formatDoubtful(250)]).toEqual(["1,235%", "-", "⚠ 250.0%"]);
     expect([1.55, 9.96, 1234.5].map(formatRatio)).toEqual(["1.6", "10", "1,235"]);
     expect(plural(1, "host")).toBe("1 host");
     expect(plural(2, "host")).toBe("2 hosts");

@@ -73,9 +73,9 @@ export function formatRatio(ratio: number): string {
   return ratio >= 9.95 ? formatCount(Math.round(ratio)) : ratio.toFixed(1);
 }
 
-/** A percentage that cannot be true: beyond 1,000% only that it is. */
+/** A percentage that cannot be true, marked; beyond 1,000% it says nothing and counts as missing. */
 export function formatDoubtful(percent: number): string {
-  return percent > 1000 ? ">1,000%" : formatPercent(percent);
+  return percent > 1000 ? MISSING : `⚠ ${formatPercent(percent)}`;
 }
 
 /** A count with thousands separators; fractions keep four significant digits. */
@@ -114,35 +114,92 @@ export function formatQuantity(value: number | null | undefined, unit?: string |
 
 export type NumberFormat = (value: number | null | undefined) => string;
 
+/** Numbers that are read together, such as those of a column. */
+interface Numbers {
+  values: readonly unknown[];
+  /** Null for counts. */
+  unit: string | null;
+}
+
+/** Numbers with the units that they may be shown in. */
+interface Sized {
+  size: number;
+  steps: Steps;
+  /** Sizes of a sample of the numbers other than 0 in the smallest unit, ascending; the last is that of the largest number. */
+  sizes: readonly number[];
+}
+
 const MOST_SAMPLED = 1000;
 const LARGEST_TOGETHER = 1e6;
 /** Smaller parts of the unit are only said to be smaller. */
 const LEAST_TOGETHER = 0.001;
+/** In a unit that columns share, half of the numbers of each are at least this. */
+const LEAST_MIDDLE = 0.01;
 
-/**
- * Formats numbers that are read together, such as those of a column, all in one unit: that of the largest, or a smaller
- * one in which half of the numbers are at least 1 and the largest has at most six digits. Far smaller ones are "<0.001".
- */
-export function formatTogether(values: readonly unknown[], unit: string | null): NumberFormat {
+function sized({ values, unit }: Numbers): Sized | null {
   const scale = unit ? scaleOf(unit) : null;
-  if (!scale) return (value) => formatQuantity(value, unit);
+  if (!scale) return null;
   let largest = 0;
   for (const value of values) if (isNumber(value)) largest = Math.max(largest, Math.abs(value) * scale.size);
-  if (largest === 0) return (value) => formatQuantity(value, unit);
   const every = Math.max(1, Math.floor(values.length / MOST_SAMPLED));
-  const sample = values
+  const sizes = values
     .filter((value, i): value is number => i % every === 0 && isNumber(value) && value !== 0)
     .map((value) => Math.abs(value) * scale.size)
     .sort((a, b) => a - b);
-  const middle = sample[sample.length >> 1] ?? largest;
-  let chosen = stepOf(largest, scale.steps);
-  for (const step of [...scale.steps].reverse())
+  return { ...scale, sizes: largest > (sizes.at(-1) ?? 0) ? [...sizes, largest] : sizes };
+}
+
+const largestOf = ({ sizes }: Sized): number => sizes.at(-1) ?? 0;
+const middleOf = ({ sizes }: Sized): number => sizes[sizes.length >> 1] ?? 0;
+
+/** The unit of the largest, or a smaller one in which half of the numbers are at least 1 and the largest has at most six digits. */
+function unitOf(group: readonly Sized[]): readonly [string, number] {
+  const steps = group[0]?.steps ?? TIME_STEPS;
+  const all = { size: 1, steps, sizes: group.flatMap(({ sizes }) => sizes).sort((a, b) => a - b) };
+  const [largest, middle] = [largestOf(all), middleOf(all)];
+  let chosen = stepOf(largest, steps);
+  for (const step of [...steps].reverse())
     if (step[1] < chosen[1] && middle < chosen[1] && largest / step[1] < LARGEST_TOGETHER) chosen = step;
+  return chosen;
+}
+
+/** Whether columns can be read in one unit. */
+function suits(group: readonly Sized[]): boolean {
+  const [first] = group;
+  if (!first || group.some(({ steps }) => steps[0]?.[0] !== first.steps[0]?.[0])) return false;
+  const [, size] = unitOf(group);
+  return group.every((one) => one.sizes.length === 0 || middleOf(one) >= LEAST_MIDDLE * size);
+}
+
+/** How the columns of a table are written: each in one unit, and those of one quantity in the same if it suits all of them. */
+export function formatColumns(columns: readonly Numbers[]): NumberFormat[] {
+  const found = columns.map(sized);
+  const groups: Sized[][] = [];
+  // Columns without sizes come last, and so have the unit of the largest.
+  for (const one of found.filter((column) => column !== null).sort((a, b) => largestOf(b) - largestOf(a))) {
+    const group = groups.find((some) => suits([...some, one]));
+    if (group) group.push(one);
+    else groups.push([one]);
+  }
+  return found.map((one, i) => {
+    const group = one && groups.find((some) => some.includes(one));
+    return one && group && group.some(({ sizes }) => sizes.length > 0)
+      ? inUnit(one.size, unitOf(group))
+      : (value) => formatQuantity(value, columns[i]?.unit);
+  });
+}
+
+/** Formats numbers that are read together, all in one unit. Far smaller ones are "<0.001". */
+export function formatTogether(values: readonly unknown[], unit: string | null): NumberFormat {
+  return formatColumns([{ values, unit }])[0] ?? ((value) => formatQuantity(value, unit));
+}
+
+function inUnit(size: number, unit: readonly [string, number]): NumberFormat {
   return (value) => {
     if (!isNumber(value)) return MISSING;
-    const size = Math.abs(value * scale.size);
-    if (size === 0 || size >= LEAST_TOGETHER * chosen[1]) return inStep(value * scale.size, chosen);
-    return `${value < 0 ? ">-" : "<"}${LEAST_TOGETHER} ${chosen[0]}`;
+    const own = Math.abs(value * size);
+    if (own === 0 || own >= LEAST_TOGETHER * unit[1]) return inStep(value * size, unit);
+    return `${value < 0 ? ">-" : "<"}${LEAST_TOGETHER} ${unit[0]}`;
   };
 }
 

@@ -25,12 +25,12 @@ it("is the title of the finding that fired", () => {
   });
 });
 
-it("has the figures of a rule that looked and found nothing, and is unknown without them", () => {
+it("is neither after a rule that looked and found nothing, without its figures: those of a page are of other time; unknown without a rule", () => {
   const reason = "The matrix units are used to 0.1% of their peak, HBM bandwidth to 3.4%.";
   const rules = [silent("compute_bound", "passed", reason), silent("memory_bound", "passed", reason)];
   expect(limitOf({ findings: [], silent: rules })).toEqual({
     fired: false,
-    sentence: `Neither arithmetic nor memory bandwidth limits the program. ${reason}`,
+    sentence: "Neither arithmetic nor memory bandwidth limits the program.",
   });
   expect(
     limitOf({ findings: [], silent: [silent("compute_bound", "unknown", "Not recorded."), silent("other", "passed", "")] }),

@@ -16,8 +16,8 @@ export interface Limit {
 export function limitOf({ findings, silent }: Pick<RunFindings, "findings" | "silent">): Limit | null {
   const fired = findings.find(({ id }) => RULES.includes(id));
   if (fired) return { fired: true, sentence: `${fired.title}.` };
-  const passed = silent.find(({ id, state }) => RULES.includes(id) && state === "passed");
-  return passed ? { fired: false, sentence: `Neither arithmetic nor memory bandwidth limits the program. ${passed.reason}` } : null;
+  const passed = silent.some(({ id, state }) => RULES.includes(id) && state === "passed");
+  return passed ? { fired: false, sentence: "Neither arithmetic nor memory bandwidth limits the program." } : null;
 }
 
 /** The verdict for the page's run; null while it is read, and if there is none. */

@@ -24,6 +24,8 @@ export function opRequest({ run, tool, host, hosts, state }: PageProps, more: Pa
 
 /** Clocks vary: rates up to this multiple of a peak are plausible. */
 const TOLERANCE = 1.1;
+/** Shares of a peak beyond this multiple say nothing (`formatDoubtful`). */
+const LEFT_OUT = 10;
 /** Why rates exceed what is possible. */
 export const OUTSIDE = "Work of this op is done outside its recorded time.";
 
@@ -39,7 +41,8 @@ export function rateDoubt(limit: number | null, unit: string, what: string): ((v
 
 /** Says why a share of a peak, as a fraction, cannot be true, or why it is slightly too large. */
 export function shareDoubt(value: number): string | null {
-  if (beyond(value, 1)) return `More than 100%. ${OUTSIDE}`;
+  if (value > LEFT_OUT) return "Far more than 100%, and left out: this op only starts work, which is done outside its recorded time.";
+  if (beyond(value, 1)) return "More than 100%: FLOPs and bytes are estimates, or work of this op is done outside its recorded time.";
   return Math.round(value * 1000) > 1000 ? "Slightly more than 100%: clocks vary, and FLOPs and bytes are estimates." : null;
 }
 

@@ -25,7 +25,7 @@ export interface Segment extends BudgetPart, Required<Look> {
 }
 
 /** The category whose parts have nothing in common: each of them stands for itself, with a name and a colour. */
-const OTHERS = "other";
+export const OTHERS = "other";
 
 /** The categories as bars, graphs and lists show them. */
 export function shownGroups(groups: readonly BudgetCategory[]): BudgetCategory[] {

@@ -52,7 +52,7 @@ function transferLine({ busy, notes }: Trees): string | null {
   if (!most || busy.time_ps <= 0 || sum / busy.time_ps < TRANSFERS_RELEVANT) return null;
   return (
     `${percent(sum / busy.time_ps)} of the busy time (${formatTime(busy.time_ps)}${overCores(notes.cores)}) is spent in ` +
-    `transfers${mostIn(most.name, most.timePs / sum, ` (${formatTime(most.timePs)})`)}: try more computation per transfer, ` +
+    `transfers${mostIn(`the category ${most.name}`, most.timePs / sum, ` (${formatTime(most.timePs)})`)}: try more computation per transfer, ` +
     "overlapping transfers with computation, or another sharding."
   );
 }

@@ -92,7 +92,7 @@ export function Card({ node, root, device, idle, perStep = false, time, onUnpin,
 /** A share of a peak; one that cannot be true is marked and not spelled out. */
 function percent(value: number | null): string | null {
   if (value === null) return null;
-  return shareDoubt(value) === null ? formatPercent(value * 100) : `⚠ ${formatDoubtful(value * 100)}`;
+  return shareDoubt(value) === null ? formatPercent(value * 100) : formatDoubtful(value * 100);
 }
 
 /** A mark before rates that belong to such a share. */

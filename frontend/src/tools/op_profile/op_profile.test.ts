@@ -145,7 +145,9 @@ describe("advice", () => {
     expect(advice.tone).toBe("none");
     expect(adviceOf(read(), { fired: true, sentence: "Limited by memory bandwidth." })).toMatchObject({ tone: "good" });
     expect(adviceOf(read(), { fired: false, sentence: "No limit." }).lines[0]).toBe("No limit.");
-    expect(advice.lines[0]).toMatch(/^25\.0% of the busy time \(80 ms over 8 cores\) is spent in transfers, most of it in copy/);
+    expect(advice.lines[0]).toMatch(
+      /^25\.0% of the busy time \(80 ms over 8 cores\) is spent in transfers, most of it in the category copy/,
+    );
     expect(advice.lines[1]).toMatch(/^Largest potential saving: fusion\.1 takes 50\.0%.*at peak it would save 37\.5% of the busy time/);
   });
 

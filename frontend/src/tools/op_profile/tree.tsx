@@ -100,6 +100,7 @@ export function Tree({ rows, basePs, perStep, time, root, idle, over, open, pinn
   useEffect(() => {
     grid.current?.querySelector(`[data-id="${rows[focusIndex]?.id ?? ""}"]`)?.scrollIntoView?.({ block: "nearest" });
   }, [active]);
+  const doubts = [...new Set(rows.flatMap(doubtsOf))];
   const act = (row: Row): void => {
     if (row.kind === "hidden") onFull(row.parent ?? "root");
     else if (row.kind === "node") onPin(row.id);
@@ -158,8 +159,15 @@ export function Tree({ rows, basePs, perStep, time, root, idle, over, open, pinn
           onTwice={() => row.kind === "node" && onOpen(row.id, !open.has(row.id))}
         />
       ))}
+      {doubts.length === 0 ? null : <p class="opp-doubts dim">⚠ {doubts.join(" ")}</p>}
     </div>
   );
+}
+
+/** Why the utilisations in a row cannot be true. */
+function doubtsOf({ kind, node }: Row): string[] {
+  if (kind === "hidden") return [];
+  return [node.flops_use, node.memory_use[0]].flatMap((use) => (use === null ? [] : (shareDoubt(use) ?? [])));
 }
 
 interface LineProps {

@@ -102,7 +102,7 @@ describe("the response", () => {
       column("roofline_efficiency")
         ?.doubts?.slice(3, 5)
         .map((doubt) => doubt?.slice(0, 23)),
-    ).toEqual(["Slightly more than 100%", "More than 100%. Work of"]);
+    ).toEqual(["Slightly more than 100%", "Far more than 100%, and"]);
     expect(ROOFLINE.points.filter(({ doubtful }) => doubtful).map(({ name }) => name)).toEqual(["w.1", "w.1"]);
   });
 

@@ -3,7 +3,7 @@ import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { columnOf } from "../../api/payload/fields";
 import { formatPercent, formatTime, plural } from "../../base/format";
-import { BETWEEN, countSteps, idleDevices, segmentsOf } from "../../base/steps/decomposition";
+import { BETWEEN, OTHERS, countSteps, idleDevices, segmentsOf } from "../../base/steps/decomposition";
 import type { Segment } from "../../base/steps/decomposition";
 import type { BudgetPart, Decomposition, TimeBudget } from "../../base/documents";
 import { lookOf } from "../../base/steps/step_category";
@@ -90,8 +90,11 @@ export function headline(budget: TimeBudget): { tone: "good" | "fair" | "bad"; t
     sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the ${base}.`);
   if (idle !== null) sentences.push(idle);
   if (!largest) return { tone: "good", title: `${compute} of the ${base} is device compute; no other cause takes ${FAIR}%`, sentences };
-  const part = partsOf(budget).find(({ id }) => id === largest.category);
-  const what = part === undefined ? "between steps" : `${part.category.toLowerCase()} (${part.name.toLowerCase()})`;
+  const group = decomposition.groups.find(({ parts }) => parts.some(({ id }) => id === largest.category));
+  const part = group?.parts.find(({ id }) => id === largest.category);
+  // As in the bar, parts of the others have names of their own.
+  const name = part === undefined ? "between steps" : part.name.toLowerCase();
+  const what = group === undefined || group.id === OTHERS ? name : `${group.name.toLowerCase()} (${name})`;
   return {
     tone: largest.percent >= BAD ? "bad" : "fair",
     title: `${formatPercent(largest.percent)} of the ${base} is ${what}; ${compute} is device compute`,

@@ -19,7 +19,7 @@ export function Meter({ value, reason, scaled = false, doubt = null }: Props) {
   if (value !== null && doubt !== null)
     return (
       <span class="meter doubtful" data-tip={`${doubt}\n${formatExact(value, "fraction")}`}>
-        ⚠ {formatDoubtful(value * 100)}
+        {formatDoubtful(value * 100)}
       </span>
     );
   if (value === null)

@@ -91,7 +91,7 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
       style={{ width: `${width}px` }}
     >
       {share !== null ? <span class="table-share" aria-hidden="true" style={{ width: `${share}%` }} /> : null}
-      <span class="table-text">{doubt === null ? shown : `⚠ ${doubtful(value, column.unit) ?? shown}`}</span>
+      <span class="table-text">{doubt === null ? shown : (doubtful(value, column.unit) ?? `⚠ ${shown}`)}</span>
     </div>
   );
 }

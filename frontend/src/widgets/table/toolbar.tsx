@@ -1,12 +1,16 @@
 // The toolbar of a table: number of rows, clear filters, choose columns, save as CSV.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { formatCount, plural } from "../../base/format";
 import { Popover } from "../overlay/popover";
+import { Info } from "../content/info";
 import { download } from "../content/download";
 import { toCsv } from "./model/csv";
+import type { TableColumn } from "../../base/table/table_data";
 import type { TableModel } from "./model/table_model";
 
 const SEARCH_FROM = 13;
+/** Reasons for doubts that are told beside the number of rows; each cell has its own. */
+const MOST_REASONS = 3;
 
 interface Props {
   model: TableModel;
@@ -16,18 +20,31 @@ interface Props {
   fileName: string;
 }
 
+/** The values that are shown though they cannot be true, and why. */
+function doubtsOf(columns: readonly TableColumn[], rows: readonly number[]): { count: number; reasons: string[] } {
+  const found = columns.flatMap(({ doubts }) => (doubts ? rows.flatMap((row) => doubts[row] ?? []) : []));
+  return { count: found.length, reasons: [...new Set(found)].slice(0, MOST_REASONS) };
+}
+
 export function TableToolbar({ model, title, label, fileName }: Props) {
   const rows = model.rows();
   const all = model.data.rowCount;
   const filters = model.filterCount();
   const count = rows.length === all ? plural(all, "row") : `${formatCount(rows.length)} of ${plural(all, "row")}`;
-  const hidden = model.data.columns.length - model.visible().length;
+  const visible = model.visible();
+  const doubts = useMemo(() => doubtsOf(visible, rows), [visible, rows]);
+  const hidden = model.data.columns.length - visible.length;
   return (
     <div class="table-tools" role="toolbar" aria-label={`${label}: table tools`}>
       {title ? <h2>{title}</h2> : null}
       <span class="dim number" aria-live="polite">
         {count}
       </span>
+      {doubts.count > 0 ? (
+        <span class="dim">
+          ⚠ {plural(doubts.count, "doubtful value")} <Info label="Doubtful values" text={doubts.reasons.join("\n")} />
+        </span>
+      ) : null}
       {filters ? (
         <button type="button" class="button ghost" onClick={model.clearFilters}>
           Clear {plural(filters, "filter")}

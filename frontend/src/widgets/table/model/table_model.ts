@@ -10,7 +10,7 @@ import {
   tableFeatures,
 } from "@tanstack/table-core";
 import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-bindings";
-import { formatTogether } from "../../../base/format";
+import { formatColumns, formatTogether } from "../../../base/format";
 import type { NumberFormat } from "../../../base/format";
 import { ranks } from "../../../base/table/table_data";
 import type { Cell, TableColumn, TableData } from "../../../base/table/table_data";
@@ -60,11 +60,23 @@ const formats = new WeakMap<TableColumn, NumberFormat>();
 const plausible = ({ values, doubts }: TableColumn): readonly Cell[] =>
   doubts ? values.filter((_, row) => (doubts[row] ?? null) === null) : values;
 
-/** How a column's numbers are written: all in one unit. */
+/** The numbers that choose the unit of a column. */
+const choosing = (column: TableColumn): readonly Cell[] => column.like ?? plausible(column);
+
+/** How a column's numbers are written: all in one unit, that of the columns of its table that it compares with. */
 function formatOf(column: TableColumn): NumberFormat {
   let format = formats.get(column);
-  if (!format) formats.set(column, (format = formatTogether(column.like ?? plausible(column), column.unit)));
+  if (!format) formats.set(column, (format = formatTogether(choosing(column), column.unit)));
   return format;
+}
+
+function chooseUnits(columns: readonly TableColumn[]): void {
+  const numbers = columns.filter(({ kind }) => kind === "number");
+  const found = formatColumns(numbers.map((column) => ({ values: choosing(column), unit: column.unit })));
+  numbers.forEach((column, i) => {
+    const format = found[i];
+    if (format) formats.set(column, format);
+  });
 }
 
 /** The text of a cell, for reading. */
@@ -150,6 +162,7 @@ function columnDef(column: TableColumn) {
 
 /** Builds the model; a store provides the initial state and receives changes. */
 export function makeTableModel(data: TableData, store?: TableStore): TableModel {
+  chooseUnits(data.columns);
   const byId = new Map(data.columns.map((c) => [c.id, c]));
   const known = new Set(byId.keys());
   const saved = (key: string): string | null => store?.get(key) ?? null;
