@@ -97,7 +97,7 @@ def test_a_copy_from_the_memory_of_the_host() -> None:
     assert (found["saving_ps_per_step"], found["share"]) == (41_000_000, 0.41)
     shown = evidence(found)
     assert shown["Host copies per step"] == (0.041, "ms", "time_budget")
-    assert shown["Self time of copy-done.1, all runs"] == (80.0, "us", "hlo_stats")
+    assert shown["Self time of copy-done.1, all runs on h0"] == (80.0, "us", "hlo_stats")
     assert shown["Size of the copied value"] == (4.0, "MiB", "")
     assert window(found) == {"host": "h0", "window": "0,81000000", "find": "copy-done.1"}
     other = told("exposed_copy", copying(40, space=1))

@@ -34,7 +34,7 @@ def test_float64_on_cpus() -> None:
     assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (30_000_000, 0.3, "high")
     shown = evidence(found)
     assert shown["These ops, of the time of all ops of known work"] == (75.0, "%", "")
-    assert shown["Self time of dot.1, all runs"] == (120.0, "us", "hlo_stats")
+    assert shown["Self time of dot.1, all runs on h0"] == (120.0, "us", "hlo_stats")
     assert shown["Arguments of jit_f(5) that are float64"] == ("x, params['w'] (2 of 3)", "", "")
     assert window(found) == {"host": "h0", "window": "0,120000000", "find": "dot.1"}
 

@@ -39,7 +39,7 @@ def test_a_size_just_above_a_multiple() -> None:
     assert found["saving_ps_per_step"] == 50_000_000 - flops
     shown = evidence(found)
     assert shown["Padding, of the matrix units' work on this op"] == (pytest.approx(100 * 126 / 256), "%", "")
-    assert shown["Self time of dot.1, all runs"] == (100.0, "us", "hlo_stats")
+    assert shown["Self time of dot.1, all runs on h0"] == (100.0, "us", "hlo_stats")
     assert window(found) == {"host": "h0", "window": "0,100000000", "find": "dot.1"}
     assert "multiples of 128 fill this device's matrix units" in str(found["advice"])
 

@@ -103,11 +103,11 @@ def _of_op(host: HostView, row: int, *, longest: bool, share: float) -> tuple[st
     place, found = _place_of(host, row), host.hlo.located(program, name)
     framework = table.provenance[row].partition(":")[0] or ("" if found is None else found[0].op_name(found[1]))
     page = {"host": host.name, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"}
-    of, percent = OpOf(name, program), 100.0 * self_ps / table.total_ps if table.total_ps else 0.0
+    of, busy = OpOf(name, program), 100.0 * self_ps / max(1, int(table.self_ps.sum()))
     numbers: list[tuple[str, str | float, str]] = [
         (most_label(share), name, ""),
-        (f"Self time of {name}, all runs", self_ps / PS_PER_US, "us"),
-        (f"Self time of {name}, of the observed time of all cores", percent, "%"),
+        (f"Self time of {name}, all runs on {host.name}", self_ps / PS_PER_US, "us"),
+        (f"Busy share of {name}", busy, "%"),
     ]
     numbers += [("Its framework op", framework, "")] if framework else []
     numbers += [("Its source line", place, "")] if place else []
