@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin import _native
+from tpu_profile_plugin.analysis.budget.host_names import is_unnamed
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
 from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, cut, subtract
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 _ENDS, _OP = re.compile("Delete|Destroy|Free|Release"), re.compile(r"Execute: \w")
-_UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
-"""Functions without a name of their own: what is around them says more."""
 NOWHERE = -1
 """The node of time in no call, and of what no call launched."""
 
@@ -45,7 +44,7 @@ class Stacks:
     @property
     def own(self) -> Bools:
         """Per node, whether it is a function of the program with a name of its own."""
-        named = self.user & np.array([not name.endswith(_UNNAMED) for name in self.names], np.bool_)
+        named = self.user & np.array([not is_unnamed(name) for name in self.names], np.bool_)
         own: Bools = named[self.name]
         return own
 

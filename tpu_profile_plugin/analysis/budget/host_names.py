@@ -119,6 +119,11 @@ _PATTERNS = (
 )
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async|WithStream)?\Z")
 _PYTHON = "$", "<built-in ", "<method ", "nn.Module: "
+_UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")
+_PASSES_ON = re.compile(
+    r"_?wrapp(?:er|ed)|_?inner|_?(?:wrapped_)?call(?:_impl|_function)?|__(?:call|next)__|_fn|_method|compile_wrapper"
+    r"|decorate_context|error_handler|reraise_with_filtered_traceback|cache_miss|op_dispatch_handler|try_to_block"
+).fullmatch
 _CLOCK = re.compile(r"\$(?:time|<unknown>) monotonic\Z")
 _NOISE = ("ThreadpoolListener::", "end: ")
 
@@ -154,6 +159,24 @@ def is_telling(name: str) -> bool:
 def is_python(name: str) -> bool:
     """Whether an event is a call that a Python tracer records: of a function, of native code, of a PyTorch module."""
     return name.startswith(_PYTHON)
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether an event is a function without a name of its own: what is around it says more."""
+    return name.endswith(_UNNAMED)
+
+
+def is_protocol(name: str) -> bool:
+    """Whether an event is a method that Python calls, such as `__next__` of a loader: what it calls says more."""
+    return name.endswith("__") and is_frame(name)
+
+
+def passes_on(name: str) -> bool:
+    """Whether an event is a function of a library that only calls what it was given."""
+    match = _FRAME.match(name)
+    if match is None or _PASSES_ON(match["function"]) is None:
+        return False
+    return is_library(match["file"], match["function"])
 
 
 def is_frame(name: str) -> bool:
