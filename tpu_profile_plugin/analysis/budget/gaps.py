@@ -140,7 +140,7 @@ def _texts(names: I64, main: MainThread) -> tuple[str, ...]:
 
 
 def _most_covering(gaps: Times, main: MainThread) -> tuple[I64, I64]:
-    """Per gap the name of the event of the main thread that covers most of it (-1 without any), and how much."""
+    """Per gap the telling event of the main thread that covers most of it (-1 without any), and how much."""
     begin, end = gaps
     name, most = np.full(len(begin), -1, np.int64), np.zeros(len(begin), np.int64)
     columns = zip(main.levels.begin_ps, main.levels.end_ps, main.levels.name, strict=True)
@@ -149,6 +149,7 @@ def _most_covering(gaps: Times, main: MainThread) -> tuple[I64, I64]:
         count = np.maximum(np.searchsorted(since, end, side="left") - first, 0)
         gap, event = members(first, count)
         covered = np.minimum(end[gap], until[event]) - np.maximum(begin[gap], since[event])
+        covered = np.where(main.tells[names[event]], covered, 0)
         order = np.lexsort((covered, gap))
         best = order[np.cumsum(count)[count > 0] - 1]
         row = np.flatnonzero(count > 0)[covered[best] > most[count > 0]]

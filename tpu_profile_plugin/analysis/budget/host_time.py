@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     rows_of_lines,
     spans_at,
 )
+from tpu_profile_plugin.analysis.common.rows import members, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.common.stat_columns import StatColumns
 from tpu_profile_plugin.analysis.devices.launches import KEYS, HostCalls, host_calls
@@ -117,6 +118,25 @@ class Levels:
             deepest[open_[hit]] = name[inside[hit]]
         return deepest
 
+    def covering_together(self, begin: I64, end: I64, keep: Bools) -> I64:
+        """The same by name: per span the deepest of the names whose events together cover `COVERING` of it."""
+        deepest = np.full(len(begin), -1, np.int64)
+        for level in range(len(self.begin_ps) - 1, -1, -1):
+            open_ = np.flatnonzero(deepest < 0)
+            if not len(open_):
+                break
+            since, until = begin[open_], end[open_]
+            first = np.searchsorted(self.end_ps[level], since, side="right")
+            count = np.maximum(np.searchsorted(self.begin_ps[level], until, side="left") - first, 0)
+            span, event = members(first, count)
+            span, event = (rows[keep[self.name[level][event]]] for rows in (span, event))
+            first, last = self.begin_ps[level][event], self.end_ps[level][event]
+            ps = np.minimum(until[span], last) - np.maximum(since[span], first)
+            code, at = row_codes(span, self.name[level][event])
+            whole = sums_by(code, ps, len(at)) >= COVERING * (until - since)[span[at]]
+            deepest[open_[span[at[whole]]]] = self.name[level][event[at[whole]]]
+        return deepest
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostTime:
@@ -155,6 +175,10 @@ class MainThread:
       traced: Python functions were recorded.
       around: the innermost frame of the user's code among those that last through all of the steps; "" without one.
       recorded: all of its events, and what recording them costs.
+      library: per name, whether it is a call of Python that is not the user's code.
+      named: per name, whether it is no function without a name of its own.
+      tells: per name, whether it also says what the thread does: no method that Python calls, none of a library that
+        only calls others.
     """
 
     levels: Levels = field(default_factory=Levels)
@@ -163,6 +187,9 @@ class MainThread:
     traced: bool = False
     around: str = ""
     recorded: RecordedEvents = field(default_factory=RecordedEvents)
+    library: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    named: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    tells: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
 
 
 def telling_events(space: XSpace) -> Plane | None:
@@ -251,7 +278,7 @@ def main_thread(
     plane, rows = _thread(space, plane, host.main)
     (begin, end), metadata = spans_at(plane, rows), plane.events.metadata[rows]
     names = plane.event_metadata.names
-    usable, user, frame, maybe = (np.zeros(len(names), np.bool_) for _ in range(4))
+    usable, user, frame, maybe, python, named, tells = (np.zeros(len(names), np.bool_) for _ in range(7))
     present = np.flatnonzero(np.bincount(metadata, minlength=len(names))).tolist()
     sources = files() if any(host_names.is_frame(names[row]) for row in present) else NO_FILES
     for row in present:
@@ -260,6 +287,9 @@ def main_thread(
         usable[row] = host_names.is_telling(names[row]) and not marker
         user[row], frame[row] = host_names.is_user_frame(names[row], sources), host_names.is_frame(names[row])
         maybe[row] = host_names.may_be_user_frame(names[row], sources)
+        python[row] = host_names.is_python(names[row])
+        named[row] = not host_names.is_unnamed(names[row])
+        tells[row] = named[row] and not (host_names.is_protocol(names[row]) or host_names.passes_on(names[row]))
     through = (begin <= since) & (end >= until)
     keep = usable[metadata] & (end > begin) & ~through
     for stat in _MARKER_STATS:
@@ -270,7 +300,7 @@ def main_thread(
     outer = np.flatnonzero(through & user[metadata])
     around = names[metadata[outer[begin[outer].argmax()]]] if len(outer) else ""
     recorded = _recorded(plane, begin, end, metadata)
-    return MainThread(nested, tuple(names), user, bool(frame.any()), around, recorded)
+    return MainThread(nested, tuple(names), user, bool(frame.any()), around, recorded, python & ~user, named, tells)
 
 
 def _thread(space: XSpace, plane: Plane, thread: tuple[int, str]) -> tuple[Plane, slice | I64]:

@@ -93,8 +93,8 @@ class NamedTime:
 
     Attributes:
       host: spans that one event covers; other: the others.
-      name, inner: per span of `host`, the names of the covering user frame (or event) and of the deepest covering
-        event, as indices into `MainThread.names`.
+      name, inner: per span of `host`, the names of the user's function that covers it, else of the event, and of the
+        deepest event that does and tells something, as indices into `MainThread.names`.
     """
 
     host: Times
@@ -107,12 +107,28 @@ def name_idle(rest: Times, main: MainThread, device: Device | None = None) -> Na
     """Names the host code behind idle time, span by span; of a host without devices, event by event."""
     if device is not None and device.kind == "host":
         rest = _cut(rest, main)
-    inner = main.levels.covering(*rest)
-    named = inner >= 0
-    begin, end = rest[0][named], rest[1][named]
+    deepest = main.levels.covering(*rest)
+    named = deepest >= 0
+    (begin, end), deepest = (rest[0][named], rest[1][named]), deepest[named]
+    inner = main.levels.covering(begin, end, main.user | main.tells)
+    inner = np.where(inner >= 0, inner, deepest)
+    user = _users(begin, end, main)
+    # The user's function that calls a library's may last through all steps.
+    through = main.names.index(main.around) if main.around else -1
+    outside = np.where((through >= 0) & main.library[inner], through, inner)
+    return NamedTime((begin, end), (rest[0][~named], rest[1][~named]), np.where(user >= 0, user, outside), inner)
+
+
+def _users(begin: I64, end: I64, main: MainThread) -> I64:
+    """Per span the name of the user's function that covers it and says most, -1 without one."""
     user = main.levels.covering(begin, end, main.user)
-    other = rest[0][~named], rest[1][~named]
-    return NamedTime((begin, end), other, np.where(user >= 0, user, inner[named]), inner[named])
+    vague = np.flatnonzero((user >= 0) & ~main.tells[user])
+    if len(vague):
+        span, telling = (begin[vague], end[vague]), main.user & main.tells
+        called, caller = main.levels.covering_together(*span, telling), main.levels.covering(*span, telling)
+        around = main.levels.covering(*span, main.user & main.named)
+        user[vague] = np.where(called != caller, called, np.where(around >= 0, around, user[vague]))
+    return user
 
 
 def idle_parts(idle: IdleTime, named: NamedTime) -> Iterator[tuple[int, Times]]:

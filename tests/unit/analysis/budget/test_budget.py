@@ -140,6 +140,44 @@ def test_host_code_is_named_by_the_programs_own_frame():
     assert (cause.name, cause.inner, cause.time_ps) == ("$train.py:9 load_batch", "$random.py:120 shuffle", (80 * US,))
 
 
+LOADER = """
+    0us +95us "$train.py:40 step"
+    11us +78us "$batches.py:9 __getitem__"
+"""
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        # A method that Python calls, and a function without a name, give way to what they call for most of the time.
+        (
+            f'{LOADER}\n12us +76us "$batches.py:10 <listcomp>"\n13us +40us "$images.py:3 decode"'
+            '\n54us +30us "$images.py:3 decode"',
+            ("$images.py:3 decode", "$batches.py:10 <listcomp>"),
+        ),
+        (f'{LOADER}\n13us +40us "$images.py:3 decode"', ("$batches.py:9 __getitem__", "$batches.py:9 __getitem__")),
+        (f'{LOADER}\n12us +76us "$batches.py:10 <lambda>"', ("$batches.py:9 __getitem__", "$batches.py:10 <lambda>")),
+        # So do functions of libraries that only call others, to what they call or to what calls them.
+        (
+            '11us +78us "$torch/nn/modules/module.py:1 _call_impl"\n12us +76us "$torch/nn/modules/linear.py:9 forward"',
+            ("$torch/nn/modules/linear.py:9 forward", "$torch/nn/modules/linear.py:9 forward"),
+        ),
+        (
+            '11us +78us "$train.py:9 load"\n12us +76us "$torch/nn/modules/module.py:1 _call_impl"',
+            ("$train.py:9 load", "$train.py:9 load"),
+        ),
+        # The function that calls a library may last through all steps.
+        (
+            '0us +100us "$train.py:1 main"\n11us +78us "$random.py:120 shuffle"',
+            ("$train.py:1 main", "$random.py:120 shuffle"),
+        ),
+    ],
+)
+def test_host_code_is_named_by_what_says_most(events, expected):
+    (cause,) = budget(one_step(BUSY) + main_thread(events)).causes
+    assert ((cause.name, cause.inner), cause.time_ps) == (expected, (80 * US,))
+
+
 def test_gaps_within_a_run_of_a_program_are_not_the_hosts():
     text = one_step(BUSY, modules='0us +60us "jit_f(7)" {run_id=5}') + main_thread('10us +80us "$train.py:9 load"')
     assert parts(budget(text)) == {"compute": 20, "idle_host": 30, "idle_gap": 50}
