@@ -23,6 +23,8 @@ describe("outliers", () => {
     expect(outliersOf(steps(values))).toEqual({ top: 10, most: 2000, places: [3, 7, 500] });
     expect(outlierNote(steps(values))).toBe("3 of 1,000 steps are above 10 ms, up to 2 s: cut, drag over it to see all");
     expect(outliersOf(steps(values, false))).toBeNull();
+    expect(outliersOf(steps([...even(298), 900, 900, 900]))?.places).toEqual([298, 299, 300]);
+    expect(outliersOf(steps([...even(297), 900, 900, 900, 900, 900]))).toBeNull();
   });
 
   it("are none where the others can be seen beside them, nor among few steps", () => {

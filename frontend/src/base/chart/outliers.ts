@@ -23,7 +23,7 @@ export function outliersOf(spec: ChartSpec): Outliers | null {
   if (values.length < FEWEST) return null;
   const sorted = Float64Array.from(values).sort();
   const most = sorted[sorted.length - 1] ?? 0;
-  const top = sorted[sorted.length - 1 - Math.max(1, Math.floor(sorted.length / 100))] ?? 0;
+  const top = sorted[sorted.length - 1 - Math.ceil(sorted.length / 100)] ?? 0;
   if (!(top > 0) || most < FAR * top) return null;
   return { top, most, places: values.flatMap((value, place) => (value > top ? [place] : [])) };
 }

@@ -121,6 +121,7 @@ function TableGrid({ model, name, label, grid, opened, marked, show, onOpen }: G
   const rowIndex = Math.min(place.at, rows.length - 1);
   const col = Math.min(place.col, columns.length - 1);
   const visible = useRows(grid, rows.length, HEAD_PX);
+  useLayoutEffect(() => model.fit(grid.current?.clientWidth ?? 0));
 
   const go = (next: Place): void => {
     setPlace(next);

@@ -32,6 +32,7 @@ export function inferredChart(inferred: InferredTimes): StackChart {
     x: { name: "Inferred step", unit: null, labels },
     y: { name: "Time", unit: "ms" },
     series,
+    cutsOutliers: true,
     ...(known ? { total: "Step time" } : {}),
   };
 }

@@ -136,6 +136,26 @@ it("starts wide enough for the label, never too wide", () => {
   expect(startWidth(column("n", "number", [1]))).toBe(64);
 });
 
+it("gives free room to the labels that are cut, then to the texts, and keeps what the user set", () => {
+  vi.stubGlobal("innerWidth", 1024);
+  const long = { ...column("share", "number", [1, 2]), label: "Share of the time from step to step" };
+  const model = makeTableModel({
+    rowCount: 2,
+    properties: {},
+    columns: [column("name", "string", ["x".repeat(50), "y"]), long, column("n", "number", [1, 2])],
+  });
+  const widths = (): number[] => ["name", "share", "n"].map((id) => model.width(id));
+  expect(widths()).toEqual([256, 240, 64]);
+  model.fit(560 + 82);
+  expect(widths()).toEqual([256, 322, 64]);
+  model.fit(2000);
+  expect(widths()).toEqual([414, 322, 64]);
+  model.setWidth("name", 100);
+  model.fit(300);
+  expect(widths()).toEqual([100, 240, 64]);
+  vi.unstubAllGlobals();
+});
+
 it("handles 100,000 rows", () => {
   const n = 100_000;
   const big: TableData = {

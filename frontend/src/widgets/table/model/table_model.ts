@@ -37,6 +37,8 @@ export interface TableModel {
   rows: () => number[];
   width(id: string): number;
   setWidth(id: string, px: number): void;
+  /** Widens columns whose label or texts are cut as far as the table, of `px`, has room; what the user set stays. */
+  fit(px: number): void;
   sorting: () => SortKey[];
   /** Cycles a column through its directions; `add` keeps the other columns. */
   toggleSort(id: string, add: boolean): void;
@@ -105,8 +107,17 @@ function isIdentifier({ id, unit }: TableColumn): boolean {
   return unit === null && /(^|_)(id|pid|tid)$/i.test(id);
 }
 
-/** The initial width, from the label and the texts (a sample of them for numbers). */
-export function startWidth(column: TableColumn): number {
+interface Wanted {
+  label: number;
+  texts: number;
+}
+
+const wantedWidths = new WeakMap<TableColumn, Wanted>();
+
+/** The widths in which the label and the texts of a column (a sample of them for numbers) are whole. */
+function wantedOf(column: TableColumn): Wanted {
+  const known = wantedWidths.get(column);
+  if (known) return known;
   const label = column.label.length * charWidth() * BOLD + 28 + (column.help ? 18 : 0);
   // Numbers must be formatted to know their length, so a sample has to suffice.
   const step = column.kind === "string" ? 1 : Math.max(1, Math.floor(column.values.length / SAMPLE));
@@ -115,9 +126,31 @@ export function startWidth(column: TableColumn): number {
     longest = Math.max(longest, shownText(column, column.values[row]).length);
   }
   // With room for the widest texts none is cut.
-  const widest = column.kind === "string" ? WIDEST : 1;
+  const wanted = { label, texts: longest * charWidth() * (column.kind === "string" ? WIDEST : 1) + 22 };
+  wantedWidths.set(column, wanted);
+  return wanted;
+}
+
+/** The initial width. */
+export function startWidth(column: TableColumn): number {
+  const { label, texts } = wantedOf(column);
   const most = Math.min(MAX_START_WIDTH, Math.max(MAX_LABEL_WIDTH, window.innerWidth * MAX_START_SHARE));
-  return Math.round(Math.min(most, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), longest * charWidth() * widest + 22)));
+  return Math.round(Math.min(most, Math.max(64, Math.min(label, MAX_LABEL_WIDTH), texts)));
+}
+
+/** Widths of columns in `px`: free room goes to the labels that are cut, then to the texts, from the left. */
+function fittingWidths(columns: readonly TableColumn[], given: ReadonlyMap<string, number>, px: number): Map<string, number> {
+  const widths = new Map(columns.map((column) => [column.id, given.get(column.id) ?? startWidth(column)]));
+  let free = px - [...widths.values()].reduce((sum, width) => sum + width, 0);
+  for (const what of ["label", "texts"] as const)
+    for (const column of columns) {
+      const width = widths.get(column.id) ?? 0;
+      const lacking = Math.floor(Math.min(free, wantedOf(column)[what] - width));
+      if (given.has(column.id) || lacking <= 0) continue;
+      widths.set(column.id, width + lacking);
+      free -= lacking;
+    }
+  return widths;
 }
 
 /** What TanStack holds per row: the index into the columns. */
@@ -179,6 +212,8 @@ export function makeTableModel(data: TableData, store?: TableStore): TableModel 
   });
   const listeners = new Set<() => void>();
   const counts = new Map<string, number>();
+  /** Widths that the user set. */
+  const given = new Map<string, number>();
   table.store.subscribe(() => {
     for (const listener of [...listeners]) listener();
   });
@@ -209,7 +244,15 @@ export function makeTableModel(data: TableData, store?: TableStore): TableModel 
       return shown.rows;
     },
     width: (id) => table.getColumn(id)?.getSize() ?? MIN_WIDTH,
-    setWidth: (id, px) => table.setColumnSizing((old) => ({ ...old, [id]: Math.max(MIN_WIDTH, Math.round(px)) })),
+    setWidth(id, px) {
+      given.set(id, Math.max(MIN_WIDTH, Math.round(px)));
+      table.setColumnSizing((old) => ({ ...old, ...Object.fromEntries(given) }));
+    },
+    fit(px) {
+      const widths = fittingWidths(this.visible(), given, px);
+      const changed = [...widths].filter(([id, width]) => width !== this.width(id));
+      if (changed.length > 0) table.setColumnSizing((old) => ({ ...old, ...Object.fromEntries(changed) }));
+    },
     sorting: () => table.store.state.sorting,
     toggleSort(id, add) {
       table.setSorting(nextSorting(table.store.state.sorting, id, add, byId.get(id)?.kind === "number"));
