@@ -50,7 +50,7 @@ from tpu_profile_plugin.columns.arrays import I32, I64
 
 def _tensor_core(space: XSpace, plane: Plane, name: str) -> Device:
     ops = _tensor_core_ops(space, plane)
-    spans = _spans(plane, lines_named(plane, OPS), ops)
+    spans = _spans(plane, _op_lines(plane), ops)
     windows = _spans(plane, lines_named(plane, ASYNC_OPS), ops)
     modules = events_of_lines(plane, lines_named(plane, MODULES))
     begin, end = spans_at(plane, modules)
@@ -69,6 +69,11 @@ def _tensor_core(space: XSpace, plane: Plane, name: str) -> Device:
         starts=begin[order],
         launch_key=_run_ids(space, plane)[order],
     )
+
+
+def _op_lines(plane: Plane) -> list[int]:
+    """The lines with the ops of a core, else those with the runs of its programs, which are as good as ops for time."""
+    return lines_named(plane, OPS) or lines_named(plane, MODULES)
 
 
 def _run_ids(space: XSpace, plane: Plane) -> I64:
@@ -280,7 +285,7 @@ def devices_of(space: XSpace, programs: HloPrograms) -> tuple[Device, ...]:
         # Of stats only run ids are read, but groups of events, which steps are made of, need all.
         space.decode_with_some_stats(planes, lines=(MODULES,), unless=(STEPS, SPARSE_STEPS))
         # SparseCores work for TensorCores and are no devices of their own.
-        own = (plane for plane in planes if is_tensor_core(plane) and lines_named(plane, OPS))
+        own = (plane for plane in planes if is_tensor_core(plane) and _op_lines(plane))
         cores = (_tensor_core(space, plane, names[plane.index]) for plane in own)
         return tuple(core for core in cores if core.span() is not None)
     space.decode(planes)

@@ -45,6 +45,12 @@ def test_a_tensor_core_has_its_ops_and_pairs_start_and_done():
     assert (one.starts.tolist(), one.launch_key.tolist()) == ([10 * US], [42])
 
 
+def test_a_core_without_ops_has_the_runs_of_its_programs():
+    (one,) = devices('plane 3 "/device:TPU:1"\nline 2 "XLA Modules"\n10us +90us "jit_f(7)" {run_id=42}')
+    assert runs(one.runs, one) == [("jit_f(7)", "COMPUTE", 10, 100)]
+    assert [column.tolist() for column in one.programs] == [[10 * US], [100 * US]]
+
+
 def test_windows_of_the_asynchronous_line_are_used_where_there_is_one():
     line = 'line 3 "Async XLA Ops"\n15us +70us "%all-gather-start.9 = (f32[1], f32[2]) all-gather-start(f32[1] %x)"\n'
     (one,) = devices(TPU.replace('plane 3 "', line + 'plane 3 "'))
