@@ -17,11 +17,13 @@ from tpu_profile_plugin.commands import (
     events,
     explain,
     export,
+    gate,
     mcp,
     query,
     report,
     runs,
     tools,
+    trend,
 )
 from tpu_profile_plugin.commands.parser import (
     COMPLETION_HELP,
@@ -56,7 +58,10 @@ _COMMANDS: dict[str, Command] = {
     "capture": capture,
     **{answer.command_of(name): answer.VerbCommand(name) for name in NAMES},
     # Commands of verbs that do more than ask.
-    **{"runs": runs, "explain": explain, "compare": compare, "query": query},
+    **{"runs": runs, "explain": explain, "compare": compare, "query": query, "trend": trend},
+    "summarize": trend.SummarizeCommand(),
+    "gate": gate,
+    "baseline": gate.BaselineCommand(),
     "tools": tools,
     "events": events,
     "report": report,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.report.file import SavedReport
     from tpu_profile_plugin.sql import Query, Result
     from tpu_profile_plugin.tools.payload import Payload
+    from tpu_profile_plugin.trend.trend import OnRun, Trend
 
 _COLUMNS_BYTES = GIB
 _COPIES_BYTES = 4 * GIB
@@ -321,6 +322,26 @@ class OpenLogdir:
             more = f" and {len(names) - len(like)} more" if len(names) > len(like) else ""
             message = f"There is no run {name[:200]!r} in {self.path}; there are {', '.join(like)}{more}."
             raise NotFound(message, code="run_not_found", run=name[:200]) from None
+
+    def trend(self, match: str = "*", *, on_run: OnRun | None = None, most_read: int | None = None) -> Trend:
+        """The runs over time: series of comparable ones, where their step shifts, and what contributes to it.
+
+        Args:
+          match: a pattern of names of runs, such as "nightly/*".
+          on_run: is told how many runs are known, of how many, and which was read.
+          most_read: how many runs may be read now; the others that are not known yet are counted as unread.
+
+        Each run is read once; its summary stays in the user's private cache. Raises NotFound without such runs.
+        """
+        from tpu_profile_plugin.trend.summaries import KeptSummaries, labels_in
+        from tpu_profile_plugin.trend.trend import Listed, trend
+
+        def labels(files: RunFiles) -> dict[str, str]:
+            return {} if isinstance(self._logdir, SingleRun) else labels_in(self._logdir.labels(files))
+
+        runs = self._chosen_runs(match)
+        listed = [Listed(one.files, one, functools.partial(labels, one.files)) for one in runs]
+        return trend(listed, KeptSummaries(), on_run, most_read)
 
     def sql(
         self,

@@ -2,6 +2,6 @@
 
 NAMES = (
     *("runs", "overview", "explain", "budget", "steps", "ops", "timeline", "gaps", "collectives", "compare", "query"),
-    *("what_if", "op", "source", "hlo", "programs", "memory"),
+    *("what_if", "trend", "op", "source", "hlo", "programs", "memory"),
 )
 """All verbs, in the order of the guide; each is a module of `verbs`, and a command."""

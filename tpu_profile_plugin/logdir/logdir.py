@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 FLAG = "--profile_allowed_roots"
+LABELS = "labels.json"
+"""The file of a session with labels by key, as a person, a job or a capture wrote them."""
+_MOST_LABELS = 1 << 16
 _SCAN_LIMIT_S = 10.0
 
 
@@ -207,6 +211,16 @@ class Logdir:
         except (NotFound, FileChanged):
             files.invalidate()
             raise
+
+    def labels(self, run: RunFiles) -> bytes:
+        """The beginning of the file labels.json beside the profiles of a run; b"" without one that can be read."""
+        location = self._last.locations.get(run.name) if self._last is not None else None
+        if location is None:
+            return b""
+        files = self._get_files()
+        with contextlib.suppress(OSError, ProfileError):
+            return files.head(files.join(location.path, LABELS), _MOST_LABELS)
+        return b""
 
     def has_runs(self, wait_s: float = 1.0) -> bool:
         """Whether any run was ever found; if not, scans in the background and waits for at most `wait_s`."""

@@ -66,3 +66,18 @@ CHANGES = (
     texts("line", "Line", "File and line of the ops, or the function of the program."),
 )
 """Of the verb `compare`."""
+SHIFTS = (
+    texts("id", "Id", "The series and the first run that has the shift."),
+    texts("series", "Series", "Program, devices and frameworks of comparable runs."),
+    texts("since", "Since", "Name of the first run that has it."),
+    texts("until", "Until", "Name of the first run in which the step is back at the level before; empty if it is not."),
+    texts("kind", "Kind", "step: the step takes longer or shorter; moved: only places do; machine: all ops together."),
+    numbers("before_ps", "Before", "ps", "Step before, without what all ops share; empty for the machine."),
+    numbers("after_ps", "After", "ps", "The same afterwards."),
+    numbers("change_percent", "Change", "%", "Difference as a share of the level before."),
+    numbers("low_percent", "Low", "%", "Lower end of its interval of 95%."),
+    numbers("high_percent", "High", "%", "Upper end."),
+    texts("places", "Places", "Where the time went, the largest difference first."),
+    texts("labels", "Labels", "Labels that differ between the runs on both sides."),
+)
+"""Of the verb `trend`."""

@@ -1,0 +1,240 @@
+"""Where the level of a series shifts: E-divisive (Matteson and James 2014) with t tests, as benchmark services use it.
+
+A candidate is the split of a segment with the largest energy distance between its sides. Its t test is corrected for
+having been chosen among all splits (Worsley 1979 by Bonferroni, James, James and Siegmund 1987 in the limit). A second
+pass looks into windows, in which a shift up and a later one down do not hide each other (Fleming et al. 2023, Hunter).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.compare.run_work import student
+from tpu_profile_plugin.columns.arrays import F64, I64, Bools
+
+LEAST_RUNS = 3
+"""Fewest runs on each side of a shift: one or two may be those of a busy machine."""
+ALARM = 0.05
+"""Chance that a series without a shift is said to have one: 0.4 false alarms in 100 runs that are judged one by
+one as they come, and nine of ten shifts of three deviations within three runs (simulated)."""
+_WINDOWS = (16, 40)
+_MOST_PAIRS = 512
+"""Longer segments are split where the t test is clearest: distances of all pairs take memory and time."""
+_SPIKE = 4.0
+"""A run that is farther from both of its neighbours' median, in standard deviations, is an outlier."""
+_MAD = 1.4826
+_NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A shift of the level.
+
+    Attributes:
+      index: position of the first value after it.
+      before, after: the means on both sides, up to the neighbouring shifts.
+      low, high: the interval of `after - before`, of 95 %.
+      chance: probability of a shift as clear as this one in a series that has none.
+    """
+
+    index: int
+    before: float
+    after: float
+    low: float
+    high: float
+    chance: float
+
+    @property
+    def delta(self) -> float:
+        """By how much the level rises."""
+        return self.after - self.before
+
+
+def shifts(values: F64, alarm: float = ALARM) -> list[Shift]:
+    """The shifts of a series, float64[n], in order.
+
+    Values that are alone far from both neighbours count as the median of the three.
+    """
+    values = without_spikes(values)
+    found: list[int] = []
+    _split(values, 0, len(values), alarm, found)
+    for width in _WINDOWS:
+        for begin in range(0, max(len(values) - width // 2, 0), width // 2) if len(values) > width else ():
+            inside: list[int] = []
+            _split(values, begin, min(begin + width, len(values)), alarm, inside)
+            found += [one for one in inside if all(abs(one - other) > LEAST_RUNS for other in found)]
+    return _confirmed(values, sorted(found), alarm)
+
+
+def without_spikes(values: F64) -> F64:
+    """Values that are alone far from both of their neighbours replaced by the median of the three."""
+    if len(values) < 2 * LEAST_RUNS:
+        return values
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, 1, "edge"), 3), axis=1)
+    middle[0], middle[-1] = np.median(values[:_NEAREST]), np.median(values[-_NEAREST:])
+    deviation = spread(values)
+    return np.where(np.abs(values - middle) > _SPIKE * deviation, middle, values)
+
+
+def spread(values: F64) -> float:
+    """The standard deviation around a level that may shift: by differences of neighbours, which few shifts change."""
+    return float(_MAD * np.median(np.abs(np.diff(values))) / math.sqrt(2)) if len(values) > 1 else 0.0
+
+
+def _split(values: F64, begin: int, end: int, alarm: float, found: list[int]) -> None:
+    """Adds the shifts within a segment, largest first."""
+    part = values[begin:end]
+    if len(part) < 2 * LEAST_RUNS:
+        return
+    clearest = _clearest_split(part)
+    if _chance(part[:clearest], part[clearest:]) >= alarm:
+        return
+    at = _best_split(part) if len(part) <= _MOST_PAIRS else clearest
+    if _chance(part[:at], part[at:]) >= alarm:
+        at = clearest
+    found.append(begin + at)
+    _split(values, begin, begin + at, alarm, found)
+    _split(values, begin + at, end, alarm, found)
+
+
+def _splits(values: F64) -> tuple[I64, F64, F64]:
+    """The splits, and how many values are before and after each."""
+    split = np.arange(LEAST_RUNS, len(values) - LEAST_RUNS + 1)
+    return split, split.astype(np.float64), (len(values) - split).astype(np.float64)
+
+
+def _clearest_split(values: F64) -> int:
+    """The split with the clearest t test; no other one has a smaller chance."""
+    split, n, m = _splits(values)
+    rise = np.cumsum(values - values.mean())[split - 1]  # of the values before, less their share of the sum
+    return int(split[np.argmax(rise**2 * (1 / n + 1 / m))])
+
+
+def _best_split(values: F64) -> int:
+    """The split with the largest scaled energy distance between both sides."""
+    split, n, m = _splits(values)
+    distance = np.abs(values[:, None] - values[None, :])
+    first = np.concatenate([[0.0], np.cumsum(np.tril(distance, -1).sum(axis=1))])  # of pairs within values[:k]
+    later = np.concatenate([np.cumsum(np.triu(distance, 1).sum(axis=1)[::-1])[::-1], [0.0]])  # within values[k:]
+    across = first[-1] - first[split] - later[split]
+    energy = 2 * across / (n * m) - 2 * first[split] / (n * (n - 1)) - 2 * later[split] / (m * (m - 1))
+    return int(split[np.argmax(n * m / (n + m) * energy)])
+
+
+def _chance(before: F64, after: F64) -> float:
+    """Probability that the best split of equal values has a t test as clear as this one."""
+    n, m = len(before), len(after)
+    count = n + m
+    squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
+    delta = abs(float(after.mean() - before.mean()))
+    if not delta:
+        return 1.0
+    if squares <= (n + m) * (1e-12 * delta) ** 2:
+        return 0.0
+    freedom = n + m - 2
+    single = two_sided(delta / math.sqrt(squares / freedom * (1 / n + 1 / m)), freedom)
+    if single <= 0:
+        return 0.0
+    splits = count - 2 * LEAST_RUNS + 1
+    by_each = max(splits, 1) * single
+    z = -NormalDist().inv_cdf(min(single / 2, 0.5)) if single > 1e-300 else math.inf
+    if not 1 < z < math.inf:
+        return min(by_each, 1.0)
+    reach = 2 * math.log((count - LEAST_RUNS) / LEAST_RUNS)
+    limit = z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) * ((1 - 1 / z**2) * reach + 4 / z**2)
+    return min(by_each, limit, 1.0)
+
+
+def _confirmed(values: F64, found: Sequence[int], alarm: float) -> list[Shift]:
+    """The shifts that stay clear between their neighbours; the least clear one goes first.
+
+    Each is put where it is clearest between its neighbours: in a window it was found without all values around.
+    """
+    kept = list(found)
+    while kept:
+        for row in range(len(kept)):
+            begin, end = [0, *kept][row], [*kept, len(values)][row + 1]
+            if end - begin >= 2 * LEAST_RUNS:
+                kept[row] = begin + _clearest_split(values[begin:end])
+        sides = _sides(values, kept)
+        chances = [_chance(before, after) for before, after in sides]
+        worst = int(np.argmax(chances))
+        if chances[worst] < alarm:
+            return [_shift(at, *side, chance) for at, side, chance in zip(kept, sides, chances, strict=True)]
+        del kept[worst]
+    return []
+
+
+def _sides(values: F64, found: Sequence[int]) -> list[tuple[F64, F64]]:
+    ends = [0, *found, len(values)]
+    return [(values[a:b], values[b:c]) for a, b, c in zip(ends, ends[1:], ends[2:], strict=False)]
+
+
+def _shift(at: int, before: F64, after: F64, chance: float) -> Shift:
+    low, high = difference(before, after)
+    return Shift(at, float(before.mean()), float(after.mean()), low, high, chance)
+
+
+def difference(before: F64, after: F64, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of the difference of means, after less before, by Welch; with one value on a side, of equal spread.
+
+    Raises ValueError if neither side has two values.
+    """
+    n, m = len(before), len(after)
+    if n + m < 3 or not n or not m:
+        raise ValueError("one side needs two values")
+    delta = float(after.mean() - before.mean())
+    if min(n, m) < 2:
+        many = before if n > m else after
+        spread_of, freedom = float(many.var(ddof=1)) * (1 / n + 1 / m), float(len(many) - 1)
+    else:
+        parts = float(before.var(ddof=1)) / n, float(after.var(ddof=1)) / m
+        spread_of = sum(parts)
+        freedom = spread_of**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1)) if spread_of else 1.0
+    reach = student(confidence, freedom) * math.sqrt(spread_of)
+    return delta - reach, delta + reach
+
+
+def two_sided(t: float, freedom: float) -> float:
+    """The probability of a larger |t| by Student's distribution, exact to about 1e-10 of itself."""
+    x = freedom / (freedom + t * t)
+    return _incomplete_beta(freedom / 2, 0.5, x)
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    ) / a  # fmt: skip
+    tiny, c, d = 1e-300, 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > tiny else tiny)
+    value = d
+    for k in range(1, 300):
+        even = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k))
+        odd = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))
+        for step in (even, odd):
+            d, c = 1 + step * d, 1 + step / c
+            d, c = 1 / (d if abs(d) > tiny else tiny), c if abs(c) > tiny else tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-12:
+            break
+    return min(max(front * value, 0.0), 1.0)
+
+
+def discoveries(chances: F64, share: float = 0.05) -> Bools:
+    """bool[n]: which of many tests count, so that at most this share of them is false (Benjamini and Hochberg)."""
+    count = len(chances)
+    order = np.argsort(chances, kind="stable")
+    under = np.flatnonzero(chances[order] <= share * np.arange(1, count + 1) / max(count, 1))
+    chosen = np.zeros(count, np.bool_)
+    chosen[order[: under[-1] + 1 if len(under) else 0]] = True
+    return chosen

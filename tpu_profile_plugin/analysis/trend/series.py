@@ -1,0 +1,299 @@
+"""Runs of one program in order of time, without what slows all of their ops alike, and where they shift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tpu_profile_plugin.analysis.trend.change_points import (
+    LEAST_RUNS,
+    Shift,
+    discoveries,
+    shifts,
+    spread,
+    without_spikes,
+)
+from tpu_profile_plugin.analysis.trend.summary import Conditions, PlaceTime, RunSummary
+from tpu_profile_plugin.columns.arrays import F64
+
+_LEAST_ALIKE = 0.5
+"""With less of the time of ops of equal dimensions than in the run before, shapes have changed."""
+_LEAST_CONTROLS = 5
+"""Fewest places that tell what all of them share: fewer may have changed together."""
+_CONTROL_SHARE = 0.002
+"""Places of a smaller share of the step vary by themselves."""
+_MOST_WEIGHT = 0.125
+"""No place counts for more among those that tell it: half of the weight has to agree."""
+_LEAST_PRESENT = 0.8
+"""Places that are in fewer of the runs tell nothing of the machine."""
+_LEAST_EFFECT = 0.0005
+"""Smaller shifts of a place, as a share of the step, are not told."""
+_NEAR = 2
+"""Shifts at most this many runs apart are one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaceSeries:
+    """A place over the runs of a series.
+
+    Attributes:
+      place: as in the last run that has it.
+      ps: float64[n], 0 where a run has none.
+      adjusted: the same without what all places share.
+      shifts: where it shifts.
+    """
+
+    place: PlaceTime
+    ps: F64
+    adjusted: F64
+    shifts: tuple[Shift, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a place contributes to a shift: its mean before and after, ps per step."""
+
+    place: PlaceTime
+    before: float
+    after: float
+
+    @property
+    def delta(self) -> float:
+        """What it adds to the step."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A shift of the step, of places that make up for each other, or of both.
+
+    Attributes:
+      index: position of the first run that has it.
+      kind: "step", or "moved" if places shift and the step does not.
+      step: the shift of the step as adjusted; None if it does not shift.
+      parts: the places that shift, the largest difference first.
+      gone: position of the first run in which the step is back at the level before; None if it is not.
+    """
+
+    index: int
+    kind: str
+    step: Shift | None
+    parts: tuple[Part, ...]
+    gone: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Comparable runs, the oldest first.
+
+    Attributes:
+      conditions: of all.
+      reason: why the series does not go on from the one before; "" for the first of a program.
+      runs: the runs.
+      step_ps: float64[n].
+      factor: float64[n], the time that all places take in common, as a factor of their usual one.
+      adjusted: float64[n], the step without it.
+      explained: the share of the variance from run to run that this explains.
+      variation: the standard deviation from run to run as a share of the step, before and after.
+      places: those that shift, and the largest.
+      events: in order of time.
+      machine: where the time that all places take in common shifts.
+    """
+
+    conditions: Conditions
+    reason: str
+    runs: tuple[RunSummary, ...]
+    step_ps: F64
+    factor: F64
+    adjusted: F64
+    explained: float
+    variation: tuple[float, float]
+    places: tuple[PlaceSeries, ...]
+    events: tuple[Event, ...]
+    machine: tuple[Shift, ...] = ()
+
+
+def series_of(summaries: Sequence[RunSummary]) -> list[Series]:
+    """The series of runs that have figures, those of one program after another."""
+    known = [one for one in summaries if one.conditions is not None and one.step_ps > 0]
+    known.sort(key=lambda one: (one.written_ms, one.run))
+    programs: dict[tuple[str, tuple[str, ...]], list[RunSummary]] = {}
+    for one in known:
+        assert one.conditions is not None
+        programs.setdefault((one.conditions.program, one.conditions.frameworks), []).append(one)
+    found = []
+    for runs in programs.values():
+        begin, reason = 0, ""
+        for end in range(1, len(runs) + 1):
+            changed = "" if end == len(runs) else _changed(runs[end - 1], runs[end])
+            if end == len(runs) or changed:
+                found.append(_series(runs[begin:end], reason))
+                begin, reason = end, changed
+    return found
+
+
+def _changed(before: RunSummary, after: RunSummary) -> str:
+    """What makes two successive runs of a program hardly comparable, as a sentence; "" if nothing does."""
+    old, new = before.conditions, after.conditions
+    assert old is not None
+    assert new is not None
+    for name, one, other in (
+        ("type of device", old.device or "none", new.device or "none"),
+        ("number of devices", old.devices, new.devices),
+        ("number of hosts", old.hosts, new.hosts),
+        ("unit of a step", old.unit, new.unit),
+    ):
+        if one != other:
+            return f"The {name} changed from {one} to {other}."
+    sizes = {one.key: one.sizes for one in before.places}
+    both = [one for one in after.places if one.sizes and sizes.get(one.key)]
+    whole, alike = sum(one.ps for one in both), sum(one.ps for one in both if sizes[one.key] == one.sizes)
+    return "The shapes of most ops changed." if both and alike < _LEAST_ALIKE * whole else ""
+
+
+def _series(runs: Sequence[RunSummary], reason: str) -> Series:
+    step = np.array([one.step_ps for one in runs])
+    places, times = _columns(runs)
+    factor = common_factor(times, step)
+    adjusted = without_factor(step, factor)
+    raw, left = (spread(np.log(values)) for values in (step, adjusted))
+    explained = max(1 - (left / raw) ** 2, 0.0) if raw else 0.0
+    of_places = _shifted(places, times, step)
+    events = _events(tuple(shifts(adjusted)), of_places, adjusted)
+    conditions = runs[-1].conditions
+    assert conditions is not None
+    return Series(
+        *(conditions, reason, tuple(runs), step, factor, adjusted, explained, (raw, left), of_places, events),
+        machine=tuple(shifts(factor)) if explained else (),
+    )
+
+
+def _columns(runs: Sequence[RunSummary]) -> tuple[list[PlaceTime], F64]:
+    """All places and float64[n, k], their times by run."""
+    rows: dict[tuple[str, str, str], int] = {}
+    places: list[PlaceTime] = []
+    for run in runs:
+        for place in run.places:
+            if rows.setdefault(place.key, len(places)) == len(places):
+                places.append(place)
+            else:
+                places[rows[place.key]] = place
+    times = np.zeros((len(runs), len(places)))
+    for row, run in enumerate(runs):
+        for place in run.places:
+            times[row, rows[place.key]] = place.ps
+    return places, times
+
+
+def common_factor(times: F64, step: F64, leave: int = -1) -> F64:
+    """float64[n]: what most places take longer in a run than usual, as a factor; 1 without enough places.
+
+    The weighted median of their factors, in which no place counts for much, so that a change of a few does not tell of
+    the machine.
+
+    Args:
+      times: float64[n, k] by run and place.
+      step: float64[n].
+      leave: a place that is left out.
+    """
+    share = np.median(times, axis=0) / max(float(np.median(step)), 1e-9)
+    known = (share >= _CONTROL_SHARE) & ((times > 0).mean(axis=0) >= _LEAST_PRESENT)
+    if leave >= 0:
+        known[leave] = False
+    if known.sum() < _LEAST_CONTROLS or len(step) < 2 * LEAST_RUNS:
+        return np.ones(len(step))
+    chosen = times[:, known]
+    weight = np.minimum(share[known], _MOST_WEIGHT * share[known].sum())
+    usual = np.array([np.median(column[column > 0]) for column in chosen.T])
+    factors = np.where(chosen > 0, chosen, np.nan) / usual
+    order = np.argsort(factors, axis=1)  # NaN last
+    reached = np.cumsum(np.where(np.isnan(factors), 0.0, weight)[np.arange(len(step))[:, None], order], axis=1)
+    middle = (reached >= reached[:, -1:] / 2).argmax(axis=1)
+    found: F64 = np.take_along_axis(factors, order, axis=1)[np.arange(len(step)), middle]
+    return found
+
+
+def without_factor(values: F64, factor: F64) -> F64:
+    """Values without what the factor explains of their changes from run to run, by least squares over logarithms.
+
+    Nothing is taken away where that leaves no less: noise of the factor would be added.
+    """
+    if len(values) < 2 * LEAST_RUNS or not bool((values > 0).all()):
+        return values
+    rises, of_factor = np.diff(np.log(values)), np.diff(np.log(factor))
+    usual = np.abs(rises) <= 4 * max(spread(np.log(values)) * math.sqrt(2), 1e-12)  # no shift, no outlier
+    squares = float((of_factor[usual] ** 2).sum())
+    if not squares:
+        return values
+    slope = min(max(float((rises[usual] * of_factor[usual]).sum()) / squares, 0.0), 1.0)
+    adjusted: F64 = values / factor**slope
+    return adjusted if spread(np.log(adjusted)) < spread(np.log(values)) else values
+
+
+def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[PlaceSeries, ...]:
+    """The places with those of their shifts that count among so many; the largest first."""
+    shared = common_factor(times, step)
+    usual, found = float(np.median(step)), []
+    heavy = np.median(times, axis=0) >= _MOST_WEIGHT / 4 * usual
+    for row, place in enumerate(places):
+        factor = common_factor(times, step, row) if heavy[row] else shared
+        adjusted = times[:, row] / factor
+        found.append(PlaceSeries(place, times[:, row], adjusted, tuple(shifts(adjusted))))
+    every = [shift.chance for one in found for shift in one.shifts]
+    counts = iter(discoveries(np.array(every)).tolist())
+    kept = [
+        replace(one, shifts=tuple(s for s in one.shifts if next(counts) and abs(s.delta) >= _LEAST_EFFECT * usual))
+        for one in found
+    ]
+    return tuple(sorted(kept, key=lambda one: -float(one.ps.mean())))
+
+
+def _events(of_step: Sequence[Shift], places: Sequence[PlaceSeries], adjusted: F64) -> tuple[Event, ...]:
+    points = {shift.index: shift for shift in of_step}
+    alone: dict[int, list[PlaceSeries]] = {}
+    for one in places:
+        for own in one.shifts:
+            if not any(abs(own.index - index) <= _NEAR for index in points):
+                near = next((index for index in alone if abs(own.index - index) <= _NEAR), own.index)
+                alone.setdefault(near, []).append(one)
+    ends = sorted([0, *points, *alone, len(adjusted)])
+    events = []
+    for index in sorted({*points, *alone}):
+        before = max(end for end in ends if end < index)
+        after = min(end for end in ends if end > index)
+        shift = points.get(index)
+        parts = _parts(places, before, index, after, shift)
+        if shift is None and not _is_told(parts, adjusted, index):
+            continue
+        events.append(Event(index, "moved" if shift is None else "step", shift, parts, _gone(of_step, shift)))
+    return tuple(events)
+
+
+def _parts(places: Sequence[PlaceSeries], before: int, index: int, after: int, shift: Shift | None) -> tuple[Part, ...]:
+    """The places that shift there: by their own test, or by as much as is clear from the runs around."""
+    found = []
+    for one in places:
+        own = any(abs(each.index - index) <= _NEAR for each in one.shifts)
+        old, new = one.adjusted[before:index], one.adjusted[index:after]
+        delta, noise = float(np.median(new) - np.median(old)), spread(without_spikes(one.adjusted))
+        clear = abs(delta) > 3 * noise * math.sqrt(1 / len(old) + 1 / len(new))
+        if own or (shift is not None and clear and abs(delta) >= 0.02 * abs(shift.delta)):
+            found.append(Part(one.place, float(np.median(old)), float(np.median(new))))
+    return tuple(sorted(found, key=lambda part: -abs(part.delta)))
+
+
+def _is_told(parts: Sequence[Part], adjusted: F64, index: int) -> bool:
+    return bool(parts) and max(abs(part.delta) for part in parts) >= _LEAST_EFFECT * float(np.median(adjusted))
+
+
+def _gone(of_step: Sequence[Shift], shift: Shift | None) -> int | None:
+    """When a later shift brings the step back to where it was."""
+    if shift is None:
+        return None
+    for later in of_step:
+        if later.index > shift.index and abs(later.after - shift.before) < abs(shift.delta) / 4:
+            return later.index
+    return None

@@ -1,0 +1,63 @@
+"""A run in small, to follow it over many: its step, parts, places, memory and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tpu_profile_plugin.analysis.trend.summary import Conditions, RunSummary, deviation, parts_of, places_of
+from tpu_profile_plugin.errors import NoData, ProfileError
+from tpu_profile_plugin.run.figures.comparison import RunSide, run_side
+from tpu_profile_plugin.run.hosts import RunHosts
+
+NO_STEPS = "The recording has no steps."
+
+
+def run_summary(run: RunHosts, name: str, written_ms: int, labels: Mapping[str, str]) -> RunSummary:
+    """The summary of a run; one without figures has the reason in place of them.
+
+    Args:
+      run: its hosts.
+      name: what it is called.
+      written_ms: when its profiles were written, ms since 1970; the recording itself may tell an earlier time.
+      labels: by key.
+    """
+    plain = {str(key): str(value) for key, value in labels.items()}
+    try:
+        if not run.profiles:
+            raise NoData("It has no profile.")
+        side = run_side(run)
+    except ProfileError as error:
+        return RunSummary(name, written_ms, plain, problem=error.message)
+    began_ms = side.environment.start_ns // 1_000_000 or written_ms
+    if not side.work.steps or side.recorded_steps is None:
+        return RunSummary(name, began_ms, plain, problem=NO_STEPS)
+    work = side.work
+    return RunSummary(
+        name,
+        began_ms,
+        plain,
+        conditions=_conditions(side),
+        step_ps=work.length.ordinary,
+        step_sd_ps=deviation(work.length),
+        steps=work.steps,
+        single_ps=work.length.excess,
+        parts=parts_of(work),
+        places=places_of(work),
+        memory=dict(side.memory),
+    )
+
+
+def _conditions(side: RunSide) -> Conditions:
+    work = side.work
+    times: dict[str, float] = {}
+    for op in work.ops:
+        times[op.program] = times.get(op.program, 0.0) + op.ps
+    between = side.budget.between_step_ps > 0
+    return Conditions(
+        program=max(sorted(times), key=lambda name: times[name], default=""),
+        device=side.environment.device_type,
+        devices=side.environment.device_cores,
+        hosts=side.hosts,
+        frameworks=tuple(sorted(side.frameworks)),
+        unit="time from step to step" if between else "step",
+    )
