@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import shutil
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tpu_profile_plugin.capture import failures
 from tpu_profile_plugin.capture.addresses import safe_name
 from tpu_profile_plugin.capture.failures import WorkerFailure
 from tpu_profile_plugin.errors import NotAvailable
+from tpu_profile_plugin.logdir.logdir import LABELS
 from tpu_profile_plugin.logdir.remote import is_remote, open_remote
 from tpu_profile_plugin.suffixes import XPLANE
 from tpu_profile_plugin.system.files import move_exclusively, rename, sync_directory
@@ -59,6 +61,10 @@ class _Session(ABC):
     @abstractmethod
     def _exists(self, name: str) -> bool:
         """Whether there is a session with this name."""
+
+    @abstractmethod
+    def label(self, labels: Mapping[str, str]) -> None:
+        """Writes labels of the run beside its profiles; raises OSError."""
 
     def find_stored(self, hosts: Iterable[str], wait_s: float = 3.0) -> dict[str, int]:
         """Files that workers wrote themselves, host -> bytes; waits up to `wait_s` until they are visible."""
@@ -136,6 +142,9 @@ class LocalSession(_Session):
     def read(self, host: str) -> bytes:
         return (self._root / self.name / (host + XPLANE)).read_bytes()
 
+    def label(self, labels: Mapping[str, str]) -> None:
+        (self._root / self.name / LABELS).write_text(json.dumps(dict(labels)))
+
     def _publish(self, staging: Path, file_name: str) -> None:
         """Makes the complete file visible, without ever replacing an existing one."""
         self._root.mkdir(parents=True, exist_ok=True)
@@ -207,6 +216,12 @@ class RemoteSession(_Session):
     def read(self, host: str) -> bytes:
         data: bytes = self._fs.cat_file(f"{self._root}/{self.name}/{host}{XPLANE}")
         return data
+
+    def label(self, labels: Mapping[str, str]) -> None:
+        try:
+            self._fs.pipe_file(f"{self._root}/{self.name}/{LABELS}", json.dumps(dict(labels)).encode())
+        except Exception as error:  # a filesystem may raise anything
+            raise OSError(errno.EIO, type(error).__name__) from error
 
     def _exists(self, name: str) -> bool:
         return bool(self._fs.exists(f"{self._root}/{name}"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 HELP = "capture profiles from running programs"
 EXIT_CODES = "exit status: 0 all workers captured, 3 only some, 1 none, 2 wrong arguments, 130 cancelled"
 _BAR_WIDTH = 24
+_COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT")
 _PHASES = {
     "connecting": "connecting",
     "delay": "waiting for the start",
@@ -65,6 +68,10 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="option of the profiler; repeatable"
     )
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="KEY=VALUE",
+        help="a label of the run, stored beside it with the commit that CI or the worktree here has; repeatable",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -72,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
     """Captures; returns the exit status."""
     if options.continuous in ("start", "stop"):
         return _switch(options)
+    labels = _labels(options.label)
     if not options.logdir:
         raise BadRequest("--logdir is missing: the directory to store the profile in.")
     job = _job(options).start()
@@ -81,6 +89,11 @@ def run(options: argparse.Namespace) -> int:
         job.cancel()
         job.wait(5.0)
     result = job.describe()
+    if labels and result["run"]:
+        try:
+            job.session.label(labels)
+        except OSError as error:
+            result["warnings"].append(f"The labels cannot be stored: {error.strerror}.")
     print(json.dumps(result, indent=2) if options.json else _report(result))
     if job.state == "cancelled":
         return 130
@@ -112,6 +125,29 @@ def _switch(options: argparse.Namespace) -> int:
             print(one_line(f"{result['address']}: {words}"))
     count = sum(result["ok"] for result in results)
     return 0 if count == len(results) else 3 if count else 1
+
+
+def _labels(given: list[str]) -> dict[str, str]:
+    """The labels, with the commit unless it is among them; none without any."""
+    from tpu_profile_plugin.trend.summaries import label_of
+
+    labels = dict(map(label_of, given))
+    if labels and "commit" not in labels and (commit := _commit()):
+        labels["commit"] = commit
+    return labels
+
+
+def _commit() -> str:
+    """The commit that continuous integration tells, else that of the worktree here; "" without one."""
+    named = next((os.environ[name] for name in _COMMIT_VARIABLES if os.environ.get(name)), "")
+    if named:
+        return named
+    try:
+        words = ["git", "rev-parse", "HEAD"]
+        asked = subprocess.run(words, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603 - no input
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return asked.stdout.strip() if asked.returncode == 0 else ""
 
 
 def _advanced(options: argparse.Namespace) -> dict[str, str]:

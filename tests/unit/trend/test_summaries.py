@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-import tpu_profile_plugin
 from builders.histories import profile, summary
 from builders.logdirs import write
+
+import tpu_profile_plugin
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound
 from tpu_profile_plugin.trend import summaries
 from tpu_profile_plugin.trend.baselines import baseline, baselines, delete_baseline, set_baseline

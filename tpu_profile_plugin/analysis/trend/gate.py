@@ -27,7 +27,9 @@ _FEW = 3
 Verdict = Literal["pass", "fail", "inconclusive"]
 _UNITS = {"%": 0.01, "ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12, "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20,
           "GiB": 2.0**30, "": 1.0}  # fmt: skip
-_CONDITION = re.compile(r"\s*([a-z_]{1,40})\s*(>=?|<=?)\s*([+-]?)\s*(\d{1,12}(?:\.\d{1,9})?)\s*([A-Za-z%]{0,3})\s*")
+_CONDITION = re.compile(
+    r"\s{0,9}([a-z_]{1,40})\s{0,9}(>=?|<=?)\s{0,9}([+-]?)\s{0,9}(\d{1,12}(?:\.\d{1,9})?)\s{0,9}([A-Za-z%]{0,3})\s{0,9}"
+)
 
 
 @dataclass(frozen=True, slots=True)

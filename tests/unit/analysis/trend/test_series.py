@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from builders.histories import STEP_PS, TPU, simulated, summary
+
 from tpu_profile_plugin.analysis.trend.series import common_factor, series_of
 from tpu_profile_plugin.analysis.trend.summary import PlaceTime
 
