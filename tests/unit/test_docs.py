@@ -41,7 +41,7 @@ TEXTS = [
     *(path for path in walk(*FOLDERS, "frontend") if path.name == "README.md"),
 ]
 
-SAMPLE_COLLECTION = {"make_big_trace.py", "serve_bench.py"}
+SAMPLE_COLLECTION = {"labels.json", "make_big_trace.py", "serve_bench.py"}
 """Files outside of the checkout that pages may name."""
 
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
