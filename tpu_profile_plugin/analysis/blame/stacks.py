@@ -14,7 +14,7 @@ from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, cut, subtract
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
-_ENDS, _OP = re.compile("Delete|Destroy|Free|Release"), re.compile(r"Execute: \w")
+_ENDS, _OP = re.compile("Delete|Destroy|Free|Release"), re.compile(r"Execute: (?!Identity)\w")
 NOWHERE = -1
 """The node of time in no call, and of what no call launched."""
 

@@ -26,7 +26,6 @@ from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, m
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.common.spans import no_time, times_of
-from tpu_profile_plugin.analysis.devices import cpu_torch
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
@@ -126,8 +125,6 @@ def _name(host: HostView) -> str:
 
 def _waited(host: HostView, group: HostGroup) -> HostGroup:
     """A group of waits without what only single steps lose, and with what `HostGroup` says of its ops and input."""
-    # Without functions only the op before such time is known: there are ops on both sides of it.
-    unknown = _name(host) == cpu_torch.NAME and (group.name.startswith(AFTER) or not group.name)
     code, blame, by_part = code_of(host), host.blame, group.by_part
     if code is not None and code.excess_ps:
         whole = int(blame.ps[(blame.op < 0) & np.isin(blame.part % len(CATEGORIES), _CODE)].sum())
@@ -141,7 +138,7 @@ def _waited(host: HostView, group: HostGroup) -> HostGroup:
         by_part=by_part,
         ps=int(by_part.sum()),
         inner_ps=group.inner_ps * int(by_part.sum()) // max(group.ps, 1),
-        eager=unknown or group.launched_ps(blame) >= group.ps,
+        eager=group.launched_ps(blame) >= group.ps,
         input=2 * int(blame.ps[group.rows[of_input]].sum()) > group.ps,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.model import Advice
@@ -156,6 +157,34 @@ _ADVICE_OF_OPS = tuple(
     )
 )
 """For ops that most programs spend little on, the first that matches."""
+_AFTER = tuple(
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (
+            r"VariableOp|EagerConst",
+            "Values go between TensorFlow and the host (get_weights(), set_weights(), .numpy(), saving, tf.constant), "
+            "where Python or NumPy works on them. Copy and average weights by assign() in a tf.function, convert arrays"
+            " once, before the loop, and save less often or asynchronously.",
+        ),
+        (
+            r"item\b|local_scalar|resolve_|::_?to(?:_copy)?\b|is_nonzero",
+            "Results are read (.item(), .tolist(), .numpy(), .cpu()), and Python works on them: answers, JSON, "
+            "compression, metrics, logs or files. Do it on another thread or process, or every N-th step, and compute on"
+            " whole tensors before they are read.",
+        ),
+        (
+            r"Iterator|DataLoader|Dataset",
+            "It follows the input: Python goes on to prepare the batch, or makes a pipeline or iterator anew. Prepare "
+            "data in the pipeline's own threads or workers, ahead of the step, and make iterators once.",
+        ),
+        (
+            r"Optimizer\.|AccumulateGrad|__inference_|Pjit",
+            "It follows the step itself: logs, checkpoints, averages of weights, callbacks, or the next batch. Do this "
+            "every N-th step, or on another thread or process.",
+        ),
+    )
+)
+"""Of code that was not recorded, by the call that comes before it."""
 _ORDINARY = Advice(
     "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
     "it: fewer or smaller operands, a narrower data type (float32 or bfloat16 in place of float64), results that are "
@@ -169,6 +198,13 @@ _MATRICES = Advice(
     "sparse or indexed form); factors that are multiplied in a costly order or merged anew in each step (low rank); a "
     "data type wider than needed (float64 in place of float32 or bfloat16)."
 )
+
+
+def advice_after(call: str, untraced: Advice) -> Advice:
+    """For code of the host that was not recorded, by the call that most of it follows."""
+    what = next((text for pattern, text in _AFTER if pattern.search(call)), "")
+    texts = ((one.name, getattr(untraced, one.name)) for one in fields(untraced))
+    return Advice(**{name: f"{what} {text}".strip() for name, text in texts if text})
 
 
 def advice_of_function(kinds: Sequence[str]) -> Advice:

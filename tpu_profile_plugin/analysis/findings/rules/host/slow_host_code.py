@@ -1,9 +1,10 @@
 """Devices are idle because the host runs other code: the function and its line.
 
 Fires if idle time that code of the main thread covers takes at least {LEAST_SHARE:.0%} of the time from step to step;
-without Python functions, idle time without any event, which is then unexplained, and of CPUs counts as waste from
-{UNEXPLAINED_ON_CPUS:.0%} on. For TensorFlow without devices, it is
-the main thread's time outside of TensorFlow.
+without Python functions, idle time without any event, with the calls that it follows. Of CPUs that is waste if three of
+four steps have so much of it, after the same calls, that it takes {REGULAR_ON_CPUS:.0%}; with fewer than {LEAST_STEPS}
+steps, from {UNEXPLAINED_ON_CPUS:.0%} on. For TensorFlow without devices, it is the main thread's time outside of
+TensorFlow.
 
 What to do depends on what the code is for: a checkpoint, logging, garbage collection, evaluation, a new iterator, a
 debug mode, copies, texts, JSON, hashes, tables, conversions, files; a wait for another thread or program, a lock, the
@@ -18,18 +19,22 @@ from dataclasses import replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_groups import MOST
+from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks
 from tpu_profile_plugin.analysis.budget.purpose import AS_CODE, Purpose
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import intersect, total, union
 from tpu_profile_plugin.analysis.devices.launched import Launched, longest_gap_ps
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, NamedPart, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
+from tpu_profile_plugin.analysis.findings.evidence.host.usual import LEAST_STEPS
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import advice_after
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
@@ -84,10 +89,15 @@ LAUNCHING = 0.02
 """Share of the launches from which a function that encloses them does the launching."""
 MOSTLY = 0.5
 """Share of the time budget's unexplained part from which all of it is reported: as far as known it is one cause."""
+REGULAR, REGULAR_ON_CPUS = 0.25, 0.20
+"""Idle time of CPUs without any event is the program's if this quantile of the steps has so much of it after the same
+calls: in programs with nothing to mend that reaches 16%, while all such time reaches 46%, as threads of the program, of
+its runtime and of others wait for the same processors."""
 UNEXPLAINED_ON_CPUS = 0.50
-"""Share of the step from which idle time of CPUs without any event counts as waste: in programs with nothing to mend it
-reaches 46%, where threads of the program, of its runtime and of others wait for the same processors."""
+"""The same of all such time, where steps are too few to tell."""
+MOST_CALLS, LEAST_OF_CALLS = 3, 0.1
 _UNKNOWN = "Python functions were not recorded"
+_IDLE = "idle {share} of the {base} in code that was not recorded, after"
 _LITTLE = "Code on the host takes {share} of the {base} while devices are idle."
 
 
@@ -139,7 +149,13 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
     if not traced:
         evidence.append(again(host.summary.frameworks))
     if not most.name and host.devices:
-        return HostLoss(by_part, "", tuple(evidence), UNTRACED, "low")
+        regular, after = _regular(host, calls.stacks, spans)
+        if after:
+            evidence.insert(0, Evidence("It follows", after))
+        if not host.on_cpus or not after or regular < REGULAR_ON_CPUS * code.length_ps:
+            return HostLoss(by_part, _IDLE, tuple(evidence), UNTRACED, "low")
+        advice = advice_after(after.partition(" (")[0], UNTRACED)
+        return HostLoss(by_part, f"{_IDLE} {after}", tuple(evidence), advice, "medium")
     known = KINDS.get(Purpose.LOCK if holder else most.purpose)
     named = shown(most.name) + (f" in {shown(most.place)}" if most.place and known else "")
     held = f", held by {shown(holder)} on another thread" if holder else ""
@@ -152,7 +168,9 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
         advice = LOCKED
     else:
         advice = AFTER_WAIT if after_wait else INPUT if _sent(host, chosen) else ADVICE
-    what = reason if host.devices else f": {named}" if named else f"; {_UNKNOWN}"
+    what = (
+        f"wait {{share}} of the {{base}} for {reason}" if host.devices else f": {named}" if named else f"; {_UNKNOWN}"
+    )
     return HostLoss(by_part, what, tuple(evidence), advice, "high" if traced else "medium", reason if known else "")
 
 
@@ -167,6 +185,39 @@ def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> NamedPart:
         if 2 * total(intersect(waits, host.reader.time.batching)) > total(waits):
             return replace(most, purpose=Purpose.BATCHING)
     return most
+
+
+def _regular(host: HostView, stacks: Stacks, spans: Idle) -> tuple[float, str]:
+    """How much of some time without any event steps have regularly, and the calls that most of it follows, in words.
+
+    Nothing with fewer than `LEAST_STEPS` steps.
+    """
+    steps = host.windows[0]
+    if len(steps) < LEAST_STEPS:
+        return 0.0, ""
+    step = np.maximum(np.searchsorted(steps, spans.begin_ps, side="right") - 1, 0)
+    names, which = np.unique(_before(host, stacks, spans), return_inverse=True)
+    of_step = np.zeros((len(names), len(steps)), np.int64)
+    np.add.at(of_step, (which.reshape(-1), step), spans.ps)
+    of_name, counts = of_step.sum(axis=1), np.bincount(which.reshape(-1)) / len(steps)
+    most = [row for row in np.argsort(-of_name)[:MOST_CALLS].tolist() if of_name[row] >= LEAST_OF_CALLS * of_name.sum()]
+    told = ", ".join(f"{names[row]} ({max(round(counts[row]), 1)} per step)" for row in most if names[row])
+    return float(np.quantile(of_step, REGULAR, axis=1).sum()) * len(steps), told
+
+
+def _before(host: HostView, stacks: Stacks, spans: Idle) -> list[str]:
+    """The call of the host that each span follows, else the last op of its device; "" without any."""
+    row = np.searchsorted(stacks.begin_ps, spans.begin_ps, side="right") - 1
+    names = [""] * len(spans)
+    for i, node in enumerate(np.where(row >= 0, np.append(stacks.after, NOWHERE)[row], NOWHERE).tolist()):
+        if node >= 0:
+            names[i] = stacks.names[int(stacks.name[node])].removeprefix(AFTER)
+    for number, device in enumerate(host.devices):
+        order = np.argsort(device.runs.end_ps, kind="stable")
+        last = np.searchsorted(device.runs.end_ps[order], spans.begin_ps, side="right") - 1
+        for i in np.flatnonzero((spans.device == number) & (last >= 0)).tolist():
+            names[i] = names[i] or device.ops[int(device.runs.op[order[last[i]]])].name
+    return [name.removeprefix("EagerLocalExecute: ").removesuffix(PYTORCH_SUFFIX) for name in names]
 
 
 def _after_wait(code: HostCode, begin: I64) -> str:
@@ -202,16 +253,18 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
     known = run.present(gathered)
     if not run.has_devices and not known:
         return lacks(NO_DEVICE)
+    worst = max((loss for loss, _ in known), key=lambda one: one.ps, default=None)
+    code = "idle time that one event of the main thread covers to at least 80%, per step and device"
     found = verdict(
         run,
         gathered,
-        title="Devices wait {share} of the {base} for {what}"
-        if run.has_devices
-        else "Code outside of TensorFlow takes {share} of the {base}{what}",
+        title="Devices {what}" if run.has_devices else "Code outside of TensorFlow takes {share} of the {base}{what}",
         label="Devices idle because of code on the host" if run.has_devices else "Main thread outside of TensorFlow",
-        formula="idle time that one event of the main thread covers to at least 80%, per step and device"
-        if run.has_devices
-        else "time of the main thread outside of calls into TensorFlow, per step",
+        formula="time of the main thread outside of calls into TensorFlow, per step"
+        if not run.has_devices
+        else code
+        if worst is None or not worst.what.startswith(_IDLE)
+        else "idle time during which no event of the main thread was recorded, per step and device",
         nothing=_LITTLE,
         little=_LITTLE,
     )
@@ -219,16 +272,15 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
 
 
 def _unexplained(run: RunView, found: Finding) -> Finding:
-    """No event tells what the host does: then only the part of the time budget is known."""
+    """No event tells what the host does, nor what it did before: then only the part of the time budget is known."""
     lost, whole = within(run.budget, found.saving_ps, found.segments), run.lost_in("idle_other")
     lost = whole if lost.ps >= MOSTLY * whole.ps else lost
-    waste = lost.share >= UNEXPLAINED_ON_CPUS or not run.on_cpus
+    waste = not run.on_cpus or (run.steps < LEAST_STEPS and lost.share >= UNEXPLAINED_ON_CPUS)
     return replace(
         found,
         title=f"Devices idle {lost.share:.1%} of the {run.base}, and the profile does not show why: {_UNKNOWN}",
         saving_ps=lost.ps if waste else 0.0,
-        formula="idle time during which no event of the main thread was recorded, per step and device"
-        + ("" if waste else "; no waste is known: it may be threads that wait for a processor"),
+        formula=found.formula + ("" if waste else "; no waste is known: it may be threads that wait for a processor"),
         evidence=(*costs(run, "Devices idle without a recorded cause", lost), *found.evidence[2:]),
         segments=lost.segments,
     )
