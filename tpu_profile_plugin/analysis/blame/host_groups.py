@@ -227,8 +227,11 @@ class _Functions:
         return HostGroup(name, inner, ps, by_part, rows, inner_ps)
 
     def _outside(self, least: float) -> HostGroup | None:
-        """What is left outside of any call."""
+        """What is left outside of the program's functions: the largest call, else what is outside of any."""
         rows = np.flatnonzero(self.left)
+        if not self.own.all() and self.left[rows[self.blame.node[rows] >= 0]].sum() >= least:
+            self.own = np.ones(len(self.own), np.bool_)
+            return self._largest()
         ps = int(self.left[rows].sum())
         by_part = self.blame.by_part(rows)
         self.left[rows] = 0

@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import F64, I64
 
 MOST_NAME = 200
 """So much of an op's name is looked at."""
@@ -58,6 +58,7 @@ class OpGroup:
       ops: name, program id and time of the three with most time; count: of all.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       kinds: of the ops, most time first.
+      runs: of all of them per step, 0 if unknown.
     """
 
     name: str
@@ -69,10 +70,11 @@ class OpGroup:
     ps: int
     by_part: I64
     kinds: tuple[str, ...]
+    runs: float = 0.0
 
 
-def op_groups(blame: HostBlame, hlo: HloOps, most: int = 5) -> list[OpGroup]:
-    """The kinds of ops with most time, most first."""
+def op_groups(blame: HostBlame, hlo: HloOps, runs: F64 | None = None, most: int = 5) -> list[OpGroup]:
+    """The kinds of ops with most time, most first; `runs`: of each op of the blame, per step."""
     rows = np.flatnonzero(blame.op >= 0)
     if not len(rows):
         return []
@@ -96,10 +98,11 @@ def op_groups(blame: HostBlame, hlo: HloOps, most: int = 5) -> list[OpGroup]:
     sums = np.asarray(sums_by(group, ps, len(numbers)), np.int64)
     known = list(numbers)
     ranked = np.argsort(-sums, kind="stable")[:most].tolist()
-    return [_op_group(blame, rows[group == i], names, known[i]) for i in ranked if sums[i]]
+    each = np.zeros(len(blame.ops)) if runs is None else runs
+    return [_op_group(blame, rows[group == i], names, known[i], each) for i in ranked if sums[i]]
 
 
-def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str]) -> OpGroup:
+def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str], runs: F64) -> OpGroup:
     numbers, which = np.unique(blame.op[rows], return_inverse=True)
     of_op = np.asarray(sums_by(which.reshape(-1), blame.ps[rows], len(numbers)), np.int64)
     ops = [(blame.ops[int(numbers[i])], int(of_op[i])) for i in np.argsort(-of_op, kind="stable").tolist()]
@@ -111,7 +114,8 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
     framework, place = names.framework(ops[0][0]), place if 2 * place_ps > ps else ""
-    return OpGroup(kind[1], kind[0], place, framework, told, len(ops), ps, blame.by_part(rows), kinds)
+    by_part, each = blame.by_part(rows), float(runs[numbers].sum())
+    return OpGroup(kind[1], kind[0], place, framework, told, len(ops), ps, by_part, kinds, each)
 
 
 def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:

@@ -25,17 +25,17 @@ from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import shown_event
-from tpu_profile_plugin.analysis.common.spans import no_time, times_of
+from tpu_profile_plugin.analysis.common.spans import contains, no_time, times_of
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
-from tpu_profile_plugin.analysis.findings.part_advice import HOST, SMALL, advice_of_function, advice_of_ops
+from tpu_profile_plugin.analysis.findings.part_advice import HOST, OFTEN, SMALL, advice_of_function, advice_of_ops
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.columns.arrays import I64
+from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.units import PS_PER_US, duration
 
 _CODE = tuple(
@@ -112,10 +112,24 @@ def blamed(host: HostView) -> Blamed:
         return Blamed()
     return Blamed(
         tuple(_waited(host, group) for group in host_groups(blame)),
-        tuple(op_groups(blame, host.hlo)),
+        tuple(op_groups(blame, host.hlo, _runs(host))),
         (*function_groups(blame), *helper_groups(blame)),
         _small_ops(host),
     )
+
+
+def _runs(host: HostView) -> F64 | None:
+    """How often each op of the blame runs per step, on the average device."""
+    if host.spent is None or not host.devices:
+        return None
+    counts = []
+    for i, (device, time) in enumerate(zip(host.devices, host.spent.devices, strict=True)):
+        begin, end = time.windows
+        used = host.time.takes_part[:, i]
+        inside = contains(times_of(begin[used], end[used]), device.runs.begin_ps)
+        counts.append(np.bincount(device.runs.op[inside], minlength=len(device.ops)))
+    runs: F64 = np.concatenate(counts) / host.time.cells
+    return runs
 
 
 def _name(host: HostView) -> str:
@@ -345,7 +359,7 @@ def _of_small(run: RunView, host: str, group: SmallOps, by_part: I64) -> Part | 
 def _tells(group: HostGroup) -> bool:
     """Whether the name tells what the program does: not that a runtime launches or waits, or what came before."""
     inner = group.inner or group.name
-    waits = activity(inner) is Activity.TRANSFER and not group.name.startswith("$")
+    waits = activity(group.name if group.name.startswith("$") else inner) is Activity.TRANSFER
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
 
 
@@ -361,6 +375,9 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
     alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what
     mixed = group.nature in _MIXED
     several = ", ".join(group.kinds[:3]) if mixed else f"{group.count} ops" if group.count >= _SEVERAL else ""
+    often = group.runs >= OFTEN and group.runs >= _SEVERAL * group.count
+    often &= not mixed or group.nature is Nature.ELEMENTWISE
+    several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
     where = ", ".join(filter(None, (several, group.place)))
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
@@ -383,7 +400,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        advice_of_ops(group.nature, what, ordinary=ordinary),
+        advice_of_ops(group.nature, what, ordinary=ordinary, often=often),
         (host,),
         () if ordinary else lost.segments,
     )

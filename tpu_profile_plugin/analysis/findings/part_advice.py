@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cache
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.common.rows import file_rows
 from tpu_profile_plugin.analysis.findings.model import Advice
 
 HOST = Advice(
@@ -78,113 +80,13 @@ _ADVICE_OF_NATURE = {
     ),
     Nature.RANGE: HOST,
 }
-_ADVICE_OF_OPS = tuple(
-    (re.compile(pattern, re.IGNORECASE), Advice(text))
-    for pattern, text in (
-        (
-            r"::(?:cat|concat\w*|\w?stack|append)\b|^concatenate\Z|ConcatV2|Pack\b",
-            "Concatenation copies all of its operands: what grows by one piece per step is copied again and again. "
-            "Reserve the whole buffer once (preallocate) and write each piece in place (index, slice, "
-            "dynamic_update_slice), or collect the pieces in a list and concatenate once.",
-        ),
-        (
-            r"CheckNumerics|DebugNumeric|DebugIdentity|isnan|isinf|isfinite|is_finite",
-            "Checks of numbers for NaN and infinities read each result once more, and an assertion waits for it. "
-            "Switch them off in runs that have to be fast (a debug mode such as tf.debugging.enable_check_numerics or "
-            "jax_debug_nans), or check the loss alone, every N-th step.",
-        ),
-        (
-            r"im2col|col2im|unfold|\bfold\b",
-            "Unfolding copies each element once per window that it is in, which moves many times the data. Use the op "
-            "that reads windows in place: a convolution or pooling of the library, or as_strided views.",
-        ),
-        (
-            r"repeat|tile|expand|broadcast",
-            "Repeating copies the same data. Let the next op broadcast (expand, a dimension of size 1, grouped-query "
-            "attention), or index what is there.",
-        ),
-        (
-            r"::(?:_?to(?:_copy)?|type|float|half)\b|convert|Cast\b",
-            "Converting types or devices copies everything. Convert once, where the data is made, and keep one type.",
-        ),
-        (
-            r"gather|scatter|::index|index_(?:put|add|select|copy)|take|embedding|masked_select",
-            "Reading and writing by index goes element by element or row by row: sort or group the indices, use "
-            "slices where they are contiguous, and one call for all rows in place of one per row.",
-        ),
-        (
-            r"\binv\b|_inv\b|pinv|inverse",
-            "Solve the linear system in place of inverting its matrix: a factorization (Cholesky where the matrix is "
-            "positive definite, else LU) and triangular solves take a third of the time and are more exact; keep the "
-            "factors while the matrix stays the same.",
-        ),
-        (
-            r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|linalg",
-            "A decomposition costs much more than a product of the same size. Ask whether every step needs it: every "
-            "N-th step with kept factors, a smaller matrix, a few leading eigenvectors by power iteration, Cholesky in "
-            "place of eigenvalues, or several of them in one batched call.",
-        ),
-        (
-            r"sort",
-            "Sorting everything is needed for few results: top_k, argmax, a threshold or partition cost far less.",
-        ),
-        (
-            r"unique|nonzero|searchsorted|histogram|bincount",
-            "Such ops sort or count all elements, and their result has no fixed size. Ask whether every step needs it: "
-            "prepare it once or in the input pipeline, or use the duplicates as they are (a lookup and a sum by index "
-            "do not need unique indices).",
-        ),
-        (
-            r"_norm\b|clip_grad",
-            "Norms of all parameters read each of them. Compute them once per step, after the last backward pass and "
-            "outside of any loop over parameters, and log them every N-th step.",
-        ),
-        (
-            r"uniform|normal|randn?\b|randint|randperm|rng|threefry|random_bits|multinomial",
-            "Draw random numbers in fewer, larger calls, with a cheaper generator, or once before the loop; parameters "
-            "that are loaded afterwards need not be drawn first (device='meta' or torch.nn.utils.skip_init).",
-        ),
-        (
-            r"Regex|String|Unicode|LookupTable|Decode(?:Jpeg|Png|Image|Raw|Csv)|Parse\w{0,40}Example",
-            "Texts and encoded data are prepared within the step. Do it in the input pipeline (tf.data map, then cache "
-            "and prefetch), once and ahead of the step.",
-        ),
-        (
-            r"while|cumsum|cumprod|cumulative|reduce-window",
-            "Loops and cumulative ops run one part after the other. Ask for a form that works on all parts at once "
-            "(vmap, an associative scan, a matrix product), or for fewer and larger parts.",
-        ),
-    )
+OFTEN = 20
+REPEATED = (
+    "This runs many times per step. If a loop does so for one item after the other (row, token, class, parameter), let "
+    "one vectorised call do all of them (a batch dimension, vmap, whole arrays); if it is the same on the same data, do"
+    " it once and keep the result."
 )
-"""For ops that most programs spend little on, the first that matches."""
-_AFTER = tuple(
-    (re.compile(pattern), text)
-    for pattern, text in (
-        (
-            r"VariableOp|EagerConst",
-            "Values go between TensorFlow and the host (get_weights(), set_weights(), .numpy(), saving, tf.constant), "
-            "where Python or NumPy works on them. Copy and average weights by assign() in a tf.function, convert arrays"
-            " once, before the loop, and save less often or asynchronously.",
-        ),
-        (
-            r"item\b|local_scalar|resolve_|::_?to(?:_copy)?\b|is_nonzero",
-            "Results are read (.item(), .tolist(), .numpy(), .cpu()), and Python works on them: answers, JSON, "
-            "compression, metrics, logs or files. Do it on another thread or process, or every N-th step, and compute on"
-            " whole tensors before they are read.",
-        ),
-        (
-            r"Iterator|DataLoader|Dataset",
-            "It follows the input: Python goes on to prepare the batch, or makes a pipeline or iterator anew. Prepare "
-            "data in the pipeline's own threads or workers, ahead of the step, and make iterators once.",
-        ),
-        (
-            r"Optimizer\.|AccumulateGrad|__inference_|Pjit",
-            "It follows the step itself: logs, checkpoints, averages of weights, callbacks, or the next batch. Do this "
-            "every N-th step, or on another thread or process.",
-        ),
-    )
-)
-"""Of code that was not recorded, by the call that comes before it."""
+"""Of ops and functions that run so often per step."""
 _ORDINARY = Advice(
     "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
     "it: fewer or smaller operands, a narrower data type (float32 or bfloat16 in place of float64), results that are "
@@ -195,32 +97,56 @@ _MATRICES = Advice(
     "needs: rows that are padding (shorter sequences, batches by length) or whose results are not used (slice before "
     "the product, such as the last position's logits); values computed before (a cache, or a branch that vmap and "
     "select compute for all and discard); the same work on several devices (sharding in place of replicas); zeros (a "
-    "sparse or indexed form); factors that are multiplied in a costly order or merged anew in each step (low rank); a "
-    "data type wider than needed (float64 in place of float32 or bfloat16)."
+    "sparse or indexed form); factors that are multiplied in a costly order or merged anew in each step (low rank); "
+    "gradients that nothing uses (a frozen or teacher network: no_grad, stop_gradient); a penalty or metric that every "
+    "N-th step is enough for; a data type wider than needed (float64 in place of float32 or bfloat16)."
 )
+
+
+def led(what: str, advice: Advice) -> Advice:
+    """Advice after a sentence that goes before it, whatever the framework."""
+    texts = ((one.name, getattr(advice, one.name)) for one in fields(advice))
+    return Advice(**{name: f"{what} {text}".strip() for name, text in texts if text})
 
 
 def advice_after(call: str, untraced: Advice) -> Advice:
     """For code of the host that was not recorded, by the call that most of it follows."""
-    what = next((text for pattern, text in _AFTER if pattern.search(call)), "")
-    texts = ((one.name, getattr(untraced, one.name)) for one in fields(untraced))
-    return Advice(**{name: f"{what} {text}".strip() for name, text in texts if text})
+    return led(_told("after_advice.txt", call), untraced)
 
 
 def advice_of_function(kinds: Sequence[str]) -> Advice:
     """For a function beside the model, by the kinds of ops that it launches."""
     if any(map(_SCALARS.search, kinds)):
         return SCALARS
-    return (
-        next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(kinds[0])), _FUNCTION) if kinds else HOST
-    )
+    return _of_kind(kinds[0], _FUNCTION) if kinds else HOST
 
 
-def advice_of_ops(nature: Nature, kind: str, *, ordinary: bool) -> Advice:
-    """For ops; `ordinary`: they may be the work of a model."""
-    if ordinary:
-        return _MATRICES if nature is Nature.MATRIX else _ORDINARY
-    if nature in _ADVICE_OF_NATURE:
-        return _ADVICE_OF_NATURE[nature]
-    other = _MOVES if nature is Nature.MOVEMENT else _OPS
-    return next((advice for pattern, advice in _ADVICE_OF_OPS if pattern.search(kind)), other)
+def advice_of_ops(nature: Nature, kind: str, *, ordinary: bool, often: bool = False) -> Advice:
+    """For ops; `ordinary`: they may be the work of a model; `often`: they run many times per step."""
+    advice = _ADVICE_OF_NATURE.get(nature)
+    if advice is None or (ordinary and nature not in (Nature.ELEMENTWISE, Nature.EAGER)):
+        other = _MATRICES if nature is Nature.MATRIX else _ORDINARY if ordinary else _OPS
+        advice = _of_kind(kind, _MOVES if nature is Nature.MOVEMENT and not ordinary else other)
+    return led(REPEATED, advice) if often else advice
+
+
+def _of_kind(kind: str, other: Advice) -> Advice:
+    text = _told("op_advice.txt", kind)
+    return Advice(text) if text else other
+
+
+def _told(file: str, name: str) -> str:
+    """The text of a file for the first of its patterns that a name has, "" without one."""
+    return next((text for pattern, text in _texts(file) if pattern.search(name)), "")
+
+
+@cache
+def _texts(file: str) -> list[tuple[re.Pattern[str], str]]:
+    """The file's patterns, on lines that begin with "=", and the text after each."""
+    texts: list[tuple[re.Pattern[str], list[str]]] = []
+    for first, *words in file_rows(__file__, file):
+        if first == "=":
+            texts.append((re.compile(words[0], re.IGNORECASE), []))
+        else:
+            texts[-1][1].extend((first, *words))
+    return [(pattern, " ".join(text)) for pattern, text in texts]

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose, purposes
 from tpu_profile_plugin.analysis.common.rows import sums_by
-from tpu_profile_plugin.analysis.common.spans import Times, times_of
+from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
 
@@ -74,6 +74,14 @@ class Calls:
         """When the innermost call was one of these nodes, bool[m + 1]."""
         keep = nodes[self.stacks.node]
         return times_of(self.stacks.begin_ps, self.stacks.end_ps, keep) if len(keep) else times_of(*_EMPTY)
+
+    def per_step(self, name: str, steps: Times) -> float:
+        """How often a function or event begins per step."""
+        if name not in self.main.names or not len(steps[0]):
+            return 0.0
+        row, levels = self.main.names.index(name), self.main.levels
+        begins = [begin[of == row] for begin, of in zip(levels.begin_ps, levels.name, strict=True)]
+        return sum(int(contains(steps, begin).sum()) for begin in begins) / len(steps[0])
 
     def calling(self, points: I64) -> str:
         """The program's outermost function around at least half of some points in time; "" without one."""

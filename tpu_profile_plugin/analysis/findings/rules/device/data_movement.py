@@ -38,10 +38,11 @@ LINE_SHARE = 0.5
 to the program."""
 
 _KINDS = 3
+_NO_READERS = frozenset(("tuple", "get-tuple-element", "bitcast"))
 _MOST_NAMED = 64
 _INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
 _LAYOUT = "Change the order of dimensions or the layout where the data is made so that this op is not needed, or let "
-_LAYOUT += "the next op read the data as it is."
+_LAYOUT += "the next op read the data as it is. Of a buffer that is not full, slice the filled slots first."
 _INDEX = "Read and write contiguous blocks instead of single rows or elements: sort or group indices first, use slices "
 _INDEX += "or a matrix product with one-hot rows for small tables, and keep the indexed dimension outermost."
 _WRITES_WHOLE = frozenset(("select", "concatenate", "pad"))
@@ -88,7 +89,7 @@ def gather(host: HostView) -> Moved:
     if moving:
         does, on_tpu = moving[0].does, host.summary.environment.hardware is Hardware.TPU
         general = _INDEX if does in _INDEXED else _WHOLE if does in _WRITES_WHOLE else _LAYOUT
-        evidence = (
+        evidence: tuple[Evidence, ...] = (
             Evidence("Matrix products, of the same time", 100 * matrix / work.counted_ps, "%"),
             Evidence("Kinds of these ops", in_words(shares((op.does, op.self_ps) for op in moving)[:_KINDS])),
         )
@@ -96,6 +97,8 @@ def gather(host: HostView) -> Moved:
         framework = first.rows.op_name(first.at) if isinstance(first, ProgramOp) else ""
         if exchanged := _EXCHANGE.search(framework):
             does, general = f"{does} of {exchanged[0]}", _COLLECTIVE
+        if isinstance(first, ProgramOp) and (reader := _reader(first)):
+            evidence = (*evidence, Evidence("Its result is for", reader))
         kind = replace(kind, what=does, evidence=evidence, advice=Advice(general + (_TPU if on_tpu else "")))
     named = moving[:_MOST_NAMED]
     # Ops without a line stand alone.
@@ -103,6 +106,12 @@ def gather(host: HostView) -> Moved:
     line_ps = lines[0][1] * time_ps(named) if lines else 0.0
     copies = time_ps([one.op for one in copies_in(work)])
     return Moved(kind, time_ps(work.of(Nature.UNKNOWN)), copies, matrix, line_ps)
+
+
+def _reader(op: ProgramOp) -> str:
+    """The first op that needs the result of one, and its line: it may ask for that order; "" if unknown."""
+    users = (row for row in op.rows.links.users(op.at) if op.rows.opcodes[row] not in _NO_READERS)
+    return next((f"{op.rows.opcodes[row]} ({place})" for row in users if (place := op.rows.place(row))), "")
 
 
 def judge(run: RunView, parts: Sequence[Moved]) -> Finding | Silence:

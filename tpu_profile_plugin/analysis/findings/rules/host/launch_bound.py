@@ -32,6 +32,7 @@ from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.grouping.lookup import EXECUTOR
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 LAUNCH_SHARE = 0.15
@@ -41,6 +42,9 @@ LONGEST_CALL_PS = 300 * PS_PER_US
 0.1 to 0.3 ms. In longer calls the graph runs, but its threads wait for a core, or run what is not recorded: fewer calls
 would not change that."""
 LONGEST_CALL = f"{LONGEST_CALL_PS / PS_PER_MS:g} ms"
+LONG_LAUNCH_PS, LONG_SHARE = 1000 * PS_PER_US, 0.25
+"""Launches that take so long, in so much of the typical step, are a finding even if the host waits for results before:
+a call usually takes 0.02 to 0.3 ms, more with thousands of arguments."""
 SCHEDULED = 1000
 """So many parts of graphs per step are a loop over small ops, too short to be recorded: others have 2 to 480."""
 _LOOP = re.compile(r"^(?:gradient_tape/)?(\S*?while)/")
@@ -51,7 +55,8 @@ ADVICE = Advice(
     "Launch less and larger work: several steps in one program, larger batches, or fused kernels. What the host does "
     "between two launches should not wait for the device.",
     jax="Run several steps in one program with jax.lax.scan, or use a larger batch; on GPUs, let XLA put the kernels "
-    "into a command buffer (--xla_gpu_enable_command_buffer). What runs between two calls should not wait for results.",
+    "into a command buffer (--xla_gpu_enable_command_buffer). What runs between two calls should not wait for results. "
+    "Thousands of arrays in one call take milliseconds to pass: stack them into few.",
     tensorflow="Run several steps per call with a loop inside the tf.function, or use a larger batch. With "
     "jit_compile=True many small ops become a few kernels.",
     keras="Run several steps per call (steps_per_execution in compile()), or use a larger batch. With jit_compile=True "
@@ -89,7 +94,7 @@ def gather(host: HostView) -> HostLoss | None:
     late, harmless = by_part.sum() >= LAUNCH_SHARE * host.time.cells * host.time.base_ps, ""
     calls = _calls(host, device) if late else 0
     scheduled = _scheduled(host) if calls else 0
-    if late and code is not None and synced(host, steps, code.fetched):
+    if late and code is not None and synced(host, steps, code.fetched) and not _long(host, waits[:, device]):
         harmless = "Devices wait {share} of the {base} for launches, because the host waits for results first."
     elif calls and waited > calls * LONGEST_CALL_PS and not scheduled:
         harmless = (
@@ -117,6 +122,14 @@ def gather(host: HostView) -> HostLoss | None:
         evidence.insert(0, Evidence("Most of it in", program, "", TIMELINE, {"host": host.name, "find": program}))
         why = f", most of it in {program}{why}"
     return HostLoss(by_part, why, tuple(evidence), advice, "high" if small else "medium", harmless=harmless)
+
+
+def _long(host: HostView, waits: I64) -> bool:
+    """Whether the call of a launch itself keeps a device waiting for long; `waits`: for launches, per step."""
+    begin, end = host.marks
+    launches = int(contains(times_of(begin, end), host.reader.time.launch[0]).sum())
+    typical = float(np.median(waits))
+    return typical * len(waits) >= max(LONG_LAUNCH_PS * launches, LONG_SHARE * int((end - begin).sum()))
 
 
 def _scheduled(host: HostView) -> int:

@@ -34,7 +34,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import advice_after
+from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, REPEATED, advice_after, led
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
@@ -160,6 +160,9 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
     named = shown(most.name) + (f" in {shown(most.place)}" if most.place and known else "")
     held = f", held by {shown(holder)} on another thread" if holder else ""
     reason = f"{known.wait if known else 'code on the host'}: {named}{held}"
+    often = max(calls.per_step(name, host.windows) for name in (most.name, most.inner))
+    if often >= OFTEN:
+        evidence.append(Evidence("Calls per step", often))
     if known:
         advice = known.advice
     elif not traced:
@@ -168,6 +171,7 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
         advice = LOCKED
     else:
         advice = AFTER_WAIT if after_wait else INPUT if _sent(host, chosen) else ADVICE
+        advice = led(REPEATED, advice) if often >= OFTEN else advice
     what = (
         f"wait {{share}} of the {{base}} for {reason}" if host.devices else f": {named}" if named else f"; {_UNKNOWN}"
     )

@@ -72,4 +72,4 @@ def _found(title: str, evidence: tuple[Evidence, ...]) -> Finding:
     return Finding(title, 0, "no direct cost", "high", evidence, ADVICE)
 
 
-RULE = Rule("steps_not_marked", "Missing step markers", judge, gather)
+RULE = Rule("steps_not_marked", "Missing step markers", judge, gather, general=True)
