@@ -21,14 +21,6 @@ HOST = Advice(
     pytorch="Ask whether every step needs this before the next ops: what is needed once belongs before the loop, "
     "preparation of data into the DataLoader's workers, work on tensors into ops of PyTorch or torch.compile.",
 )
-_MOVES = Advice(
-    "Such ops only move or copy data in memory. Change the layout or the order of dimensions where the data is made, "
-    "write into one buffer in place, or let the next op read the data as it is (a view, a broadcast, another einsum)."
-)
-_OPS = Advice(
-    "Most programs spend little on such ops. Ask whether every step needs them, on all of this data and in this "
-    "precision, and whether a cheaper op gives the same: every N-th step, on fewer elements, or with another algorithm."
-)
 SMALL = Advice(
     "So many small ops take about as long as calling them does. Replace the loop in Python by ops on whole arrays.",
     tensorflow="So many small ops take about as long as scheduling them does. Replace the loop (tf.while_loop, "
@@ -37,12 +29,6 @@ SMALL = Advice(
     pytorch="So many small ops take about as long as calling them does. Replace the loop in Python by ops on whole "
     "tensors (index_add, scatter, einsum, cumsum, torch.vmap), use a larger batch or fewer microbatches, an optimizer "
     "with fused=True or foreach=True, or torch.compile, which makes one call of many.",
-)
-_FUNCTION = Advice(
-    "Ask whether every step needs this: what is needed once belongs before the loop, what prepares data into the "
-    "DataLoader's workers. A loop in Python with a few small ops per example, box, time step or parameter becomes ops "
-    "on whole tensors (a batch, index_add, scatter, einsum, torch.vmap, an op of the library such as "
-    "torchvision.ops.nms); else torch.compile makes one call of many."
 )
 SCALARS = Advice(
     "Single numbers are read one by one (.item(), float(), int(), an if on a tensor): each is a call, and waits for "
@@ -87,20 +73,6 @@ REPEATED = (
     " it once and keep the result."
 )
 """Of ops and functions that run so often per step."""
-_ORDINARY = Advice(
-    "This is where the time goes, and nothing says that it is wasted. To go faster, ask whether the step needs all of "
-    "it: fewer or smaller operands, a narrower data type (float32 or bfloat16 in place of float64), results that are "
-    "kept instead of computed again."
-)
-_MATRICES = Advice(
-    "Matrix products are what a model is made of, and nothing says that they are wasted. Ask which of them the step "
-    "needs: rows that are padding (shorter sequences, batches by length) or whose results are not used (slice before "
-    "the product, such as the last position's logits); values computed before (a cache, or a branch that vmap and "
-    "select compute for all and discard); the same work on several devices (sharding in place of replicas); zeros (a "
-    "sparse or indexed form); factors that are multiplied in a costly order or merged anew in each step (low rank); "
-    "gradients that nothing uses (a frozen or teacher network: no_grad, stop_gradient); a penalty or metric that every "
-    "N-th step is enough for; a data type wider than needed (float64 in place of float32 or bfloat16)."
-)
 
 
 def led(what: str, advice: Advice) -> Advice:
@@ -118,21 +90,20 @@ def advice_of_function(kinds: Sequence[str]) -> Advice:
     """For a function beside the model, by the kinds of ops that it launches."""
     if any(map(_SCALARS.search, kinds)):
         return SCALARS
-    return _of_kind(kinds[0], _FUNCTION) if kinds else HOST
+    return _of_kind(kinds[0], "function") if kinds else HOST
 
 
 def advice_of_ops(nature: Nature, kind: str, *, ordinary: bool, often: bool = False) -> Advice:
     """For ops; `ordinary`: they may be the work of a model; `often`: they run many times per step."""
     advice = _ADVICE_OF_NATURE.get(nature)
     if advice is None or (ordinary and nature not in (Nature.ELEMENTWISE, Nature.EAGER)):
-        other = _MATRICES if nature is Nature.MATRIX else _ORDINARY if ordinary else _OPS
-        advice = _of_kind(kind, _MOVES if nature is Nature.MOVEMENT and not ordinary else other)
+        rest = "movement" if nature is Nature.MOVEMENT else "rare"
+        advice = _of_kind(kind, "matrix" if nature is Nature.MATRIX else "ordinary" if ordinary else rest)
     return led(REPEATED, advice) if often else advice
 
 
-def _of_kind(kind: str, other: Advice) -> Advice:
-    text = _told("op_advice.txt", kind)
-    return Advice(text) if text else other
+def _of_kind(kind: str, other: str) -> Advice:
+    return Advice(_told("op_advice.txt", kind) or _told("op_advice.txt", f"({other})"))
 
 
 def _told(file: str, name: str) -> str:
