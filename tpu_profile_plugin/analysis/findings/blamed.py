@@ -30,7 +30,7 @@ from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.lost import Lost
+from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, OFTEN, SMALL, advice_of_function, advice_of_ops
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
@@ -57,8 +57,6 @@ LEAST_EAGER = 0.35
 of small ops with nothing to mend, which record their functions."""
 LEAST_SMALL = 0.20
 """The same of small ops that run one by one, with the code between them: it reaches 17% in programs of small models."""
-LEAST_ANY = 0.25
-"""Least share of the step of ordinary work that has a name; it costs nothing that is known."""
 EXPLAINED = 0.5
 """Least share of a part that another finding must explain to be the reason for it."""
 ALL = 0.9
@@ -225,12 +223,15 @@ class Part:
 
     def names_title(self, found: Finding) -> bool:
         """Whether a finding is named after it."""
-        return any(name in found.title for name in self.names)
+        return self._in(found.title)
 
     def named_in(self, found: Finding) -> bool:
         """Whether a finding names it."""
         texts = [found.title, *(str(one.value) for one in found.evidence), *(one.label for one in found.evidence)]
-        return any(name in text for name in self.names for text in texts)
+        return any(map(self._in, texts))
+
+    def _in(self, text: str) -> bool:
+        return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in self.names)
 
 
 def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.findings.blamed import Blamed, Part, blamed, bu
 from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import RecordingCost, recording_cost
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE, average, segments_ps, share_within
+from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, average, segments_ps, share_within
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
 from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES
@@ -186,6 +186,10 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
             findings.append(RuleFinding(rule, whole, run.share(whole.saving_ps)))
         elif not part.ordinary or not any(one.rule is LARGEST and not one.share for one in findings):
             findings.append(RuleFinding(LARGEST, part.finding, run.share(part.finding.saving_ps)))
+    first = max(largest, key=lambda one: one.lost.ps, default=None)
+    if first and first.lost.share >= LEAST_ANY and not any(one.rule is LARGEST or one.share for one in findings):
+        # Better a place without a cause than none.
+        findings.append(RuleFinding(LARGEST, replace(first.finding, saving_ps=0.0), 0.0))
     return findings
 
 

@@ -17,8 +17,8 @@ EXPOSED_SHARE = 0.10
 """Exposed communication, as a share of the step: below it, overlapping more gains less than a tenth."""
 INPUT_SHARE = 0.05
 """Waiting for input, as a share of the step: from here XProf calls a run moderately input-bound."""
-
-
+LEAST_ANY = 0.25
+"""Least share of the step of ordinary work that has a name; it costs nothing that is known."""
 _SAME = 1e-6
 """Relative difference of sums that are the same but for rounding."""
 

@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
-from tpu_profile_plugin.analysis.findings.blamed import LEAST_ANY as LEAST_ANY
 from tpu_profile_plugin.analysis.findings.blamed import LEAST_BESIDE as LEAST_BESIDE
 from tpu_profile_plugin.analysis.findings.blamed import LEAST_HELPER as LEAST_HELPER
 from tpu_profile_plugin.analysis.findings.blamed import LEAST_MOVEMENT as LEAST_MOVEMENT
 from tpu_profile_plugin.analysis.findings.blamed import LEAST_OF_NATURE, LEAST_PART
 from tpu_profile_plugin.analysis.findings.blamed import LEAST_ON_CPUS as LEAST_ON_CPUS
 from tpu_profile_plugin.analysis.findings.blamed import LEAST_SMALL as LEAST_SMALL
+from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY as LEAST_ANY
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
