@@ -6,7 +6,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from tpu_profile_plugin.answers.answer import Answer, sent, sent_id, unit_of
 from tpu_profile_plugin.answers.registry import VERBS
 from tpu_profile_plugin.answers.verb import Asked
 from tpu_profile_plugin.errors import ProfileError
@@ -57,8 +59,9 @@ def figures_of(table: Table, where: str) -> Iterator[Figure]:
     if not texts:
         return
     row_of = next((column for column in texts if column.id in ROWS), texts[0])
-    what = "op" if row_of.id == "id" else row_of.label.lower()
-    rows = [(str(row[row_of.id] or "").partition("@")[0] if what == "op" else row[row_of.id], row) for row in table]
+    of_line = {"file", "line"} <= set(table.ids)
+    what = "line" if of_line else "op" if row_of.label == "Id" else row_of.label.lower()
+    rows = [(_row_name(row, row_of.id, what, of_line=of_line), row) for row in table]
     names = Counter(name for name, _ in rows)
     for name, row in rows:
         for column in table.columns if name and names[name] == 1 else ():
@@ -67,6 +70,24 @@ def figures_of(table: Table, where: str) -> Iterator[Figure]:
                 kind, factor = in_base_unit(column)
                 called = what, str(name), column.label.lower(), kind
                 yield Figure(called, float(value) * factor, f"{where}.{column.id}")
+
+
+def _row_name(row: Mapping[str, Any], id_: str, what: str, *, of_line: bool) -> str:
+    """What a row is called: a line of a file is `FILE:LINE`, an id of an op is its name and program."""
+    if of_line:
+        return f"{row['file']}:{row['line']}"
+    return str(row[id_] or "").partition("@")[0] if what == "op" else row[id_]
+
+
+def facts_of(answer: Answer, where: str) -> Iterator[Figure]:
+    """The single figures of an answer, by id; of shares with their base."""
+    for id_, value in answer.facts.items():
+        unit = unit_of(id_)
+        if unit and isinstance(value, (int, float)):
+            kind, factor = next(((kind, units[unit]) for kind, units in KINDS.items() if unit in units), (unit, 1.0))
+            base = (answer.base if isinstance(answer.base, str) else answer.base.get(id_, "")) if unit == "%" else ""
+            called = "fact", sent_id(id_), base, kind
+            yield Figure(called, float(sent(id_, value)) * factor, where)
 
 
 def all_figures(logdir: OpenLogdir, run: OpenRun) -> Iterator[Figure]:
@@ -82,6 +103,7 @@ def all_figures(logdir: OpenLogdir, run: OpenRun) -> Iterator[Figure]:
                 answer = verb.ask(Asked(logdir, run.name), verb.checked({}))
             except ProfileError:
                 continue  # what the run cannot tell
+            yield from facts_of(answer, f"verb {verb.name}")
             if answer.table is not None:
                 yield from figures_of(answer.table, f"verb {verb.name}")
     for relation in RELATIONS if len(run.hosts) == 1 else ():

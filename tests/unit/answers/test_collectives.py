@@ -40,7 +40,7 @@ def test_the_late_host_and_the_time_that_nothing_hides(tmp_path: Path) -> None:
         ("all-gather.1@7", 24, 5.04, 0, ""),
     ]
     assert answer["clocks"] == [{"host": "h1", "offset_ms": -0.5}]
-    assert found["base"]["exposed_percent"].startswith("of the average ")
+    assert found["base"]["communication_percent"].startswith("of the average ")
     assert found["link"].endswith("?run=a&tool=communication")
 
 
@@ -48,7 +48,7 @@ def test_numbers_are_those_of_the_page(tmp_path: Path) -> None:
     logdir = two_hosts(tmp_path)
     found = asked(logdir, "collectives")
     shown = page(logdir, found)
-    assert found["answer"]["exposed_percent"] == float(f"{100 * shown['cost']['share']:.6g}")
+    assert found["answer"]["communication_percent"] == float(f"{100 * shown['cost']['share']:.6g}")
     assert found["answer"]["late_devices"][0]["work_ratio"] == float(f"{shown['stragglers'][0]['work_ratio']:.6g}")
 
 
@@ -99,7 +99,7 @@ line 1 main
 def test_collectives_outside_steps_are_told(tmp_path: Path) -> None:
     answer = asked(opened(tmp_path, OUTSIDE), "collectives")["answer"]
     assert [(row["id"], row["exposed_ms"]) for row in answer["collectives"]] == [("all-reduce.1@7", 0.05)]
-    assert answer["exposed_percent"] == 0
+    assert answer["communication_percent"] == 0
     assert any("ran outside the steps" in note for note in answer["notes"])
     assert all(
         "outside" not in note

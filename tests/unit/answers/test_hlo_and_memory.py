@@ -106,7 +106,7 @@ def test_memory_of_a_program() -> None:
     found = ask("memory")
     buffers = found["answer"].pop("buffers")
     assert found["answer"] == {
-        "verdict": "No limit: 0.0% in use at the peak of the program.",
+        "verdict": "No limit: 0.0% of the memory in use at the peak of the program.",
         "program": "jit_step(7)",
         "peak_bytes": 14 * MIB,
         "without_padding_bytes": 8 * MIB + 2 * 8 * 128 * 4,
@@ -129,7 +129,7 @@ def test_memory_of_a_program() -> None:
 def test_memory_that_was_recorded() -> None:
     found = asked(RECORDED, "memory")
     assert found["answer"] == {
-        "verdict": "Near the limit: 95.0% in use at the peak of allocator 0.",
+        "verdict": "Near the limit: 95.0% of the memory in use at the peak of allocator 0.",
         "of": "allocator 0 of host host",
         "in_use_bytes": 9_500_000,
         "capacity_bytes": 10_000_000,
@@ -137,7 +137,7 @@ def test_memory_that_was_recorded() -> None:
         "heap_bytes": 8_500_000,
         "stack_bytes": 1_000_000,
         "at_ms": 0.002,
-        "lifetime_peak_bytes": 9_500_000,
+        "heap_lifetime_peak_bytes": 9_500_000,
         "allocators": ["0 of host"],
         "allocations": [
             {**row, "count": 1}

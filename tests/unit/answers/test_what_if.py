@@ -31,8 +31,8 @@ def logdir(tmp_path: Path) -> str:
 def test_the_step_with_several_changes(logdir: str) -> None:
     found = asked(tpu_profile_plugin.open(logdir), "what_if", without="save; k2", scale="k1=0.5")
     assert {name: value for name, value in found["answer"].items() if name != "limits"} == {
-        "step_ms": 0.1, "after_ms": 0.037, "after_low_ms": 0.037, "after_high_ms": 0.037, "saving_ms": 0.063,
-        "saving_percent": 63, "median_step_ms": 0.1, "median_after_ms": 0.037, "confidence": "high",
+        "shares_of": "step", "base_ms": 0.1, "after_ms": 0.037, "after_low_ms": 0.037, "after_high_ms": 0.037,
+        "saving_ms": 0.063, "saving_percent": 63, "median_step_ms": 0.1, "median_after_ms": 0.037, "confidence": "high",
     }  # fmt: skip
     assert [tuple(row.values()) for row in found["answer"]["limits"]] == [
         ("op: k1", "op", "k1", 0.015, 40.5405),
@@ -48,7 +48,7 @@ def test_the_step_with_several_changes(logdir: str) -> None:
 
 def test_without_a_change_what_limits_the_recorded_step(logdir: str) -> None:
     answer = asked(tpu_profile_plugin.open(logdir), "what_if")["answer"]
-    assert (answer["step_ms"], answer["saving_ms"], answer["limits"][2]["name"]) == (0.1, 0, "train.py:9 save")
+    assert (answer["base_ms"], answer["saving_ms"], answer["limits"][2]["name"]) == (0.1, 0, "train.py:9 save")
 
 
 def test_the_command(logdir: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,8 +40,8 @@ def collectives(
     outside: list[str] = []
     facts: dict[str, Any] = {"collectives_found": len(rows), "devices": len(page.ranks)}
     if page.cost is not None:
-        facts["exposed_percent"] = 100 * page.cost.share
-        base["exposed_percent"] = f"of the average {page.cost.base}; waits for late devices included"
+        facts["communication_percent"] = 100 * page.cost.share
+        base["communication_percent"] = f"of the average {page.cost.base}; waits for late devices included"
         if not page.cost.share and ops["exposed_ps"].any():
             outside = [f"The exposed collectives ran outside the {page.cost.base}s, so that they are no share of them."]
     facts |= _late(page)

@@ -86,7 +86,7 @@ def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
         "heap_bytes": use.heap_bytes,
         "stack_bytes": use.stack_bytes,
         "at_ps": use.time_ps,
-        "lifetime_peak_bytes": use.lifetime_bytes,
+        "heap_lifetime_peak_bytes": use.lifetime_bytes,
         "allocators": [f"{one.allocator} of {one.host}" for one in uses[:8]],
     }
     link = Link("memory_profile", {"host": use.host, "memory_id": use.allocator})
@@ -148,7 +148,7 @@ def _verdict(used: int, capacity: int, what: str) -> dict[str, str]:
         return {}
     share = used / capacity
     limit = "Near the limit" if share >= MEMORY_SHARE else "No limit"
-    return {"verdict": f"{limit}: {share:.1%} in use at the peak of {what}."}
+    return {"verdict": f"{limit}: {share:.1%} of the memory in use at the peak of {what}."}
 
 
 def _table(held: Sequence[AtPeak], name: str, end: str = "") -> Table:

@@ -9,6 +9,7 @@ from tpu_profile_plugin.answers.answer import Answer, Link, Next, distinct_ids
 from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.catalogue.steps import LIMITS
+from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.replay import edit_of, factors_in, keys_of, places_in, run_what_if
 from tpu_profile_plugin.tables.table import Table
 
@@ -41,8 +42,10 @@ def what_if(
         if error.reason != NO_LAUNCHES.code:
             raise
         return Answer(link, cannot=asked.cannot(NO_LAUNCHES))
+    whole = run_decomposition(run).base
     facts: dict[str, Any] = {
-        "step_ps": found.step_ps,
+        "shares_of": whole,
+        "base_ps": found.step_ps,
         "after_ps": found.after_ps,
         "after_low_ps": found.low_ps,
         "after_high_ps": found.high_ps,
@@ -62,7 +65,10 @@ def what_if(
         [one.time_ps for one in limits],
         [100 * one.time_ps / found.after_ps if found.after_ps else 0.0 for one in limits],
     ]
-    base = {"saving_percent": "of the average step as recorded", "share_percent": "of the average step afterwards"}
+    base = {
+        "saving_percent": f"of the average {whole} as recorded",
+        "share_percent": f"of the average {whole} afterwards",
+    }
     further = (
         Next("budget", {}, "the parts of the step as recorded"),
         Next("explain", {}, "causes of lost time, and what to do"),

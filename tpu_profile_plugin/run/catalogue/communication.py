@@ -46,7 +46,7 @@ _COLLECTIVES = Catalogue(
     integers("count", "Runs", "", "Runs on all devices."),
     integers("total_ps", "Total time", "ps", "From start to completion, summed over runs on all devices."),
     integers("own_exposed_ps", "Exposed, without waits", "ps", "Exposed time without waits for late devices."),
-    numbers("hidden_percent", "Hidden", "%", "Share of the total time during which the device computes.",
+    numbers("hidden_percent", "Hidden", "%", "Share of its total time during which the device computes.",
             lambda sums: hidden_percent(sums.exposed_ps, sums.total_ps)),
     integers("stall_ps", "Stall", "ps",
              "TPUs: time that the TensorCore waits, in the done op or in a synchronous op."),

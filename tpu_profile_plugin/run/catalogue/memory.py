@@ -119,7 +119,8 @@ _PROFILE = Catalogue(
     integers("stack", "Stack", "bytes", ""),
     integers("heap", "Heap", "bytes", ""),
     integers("free", "Free", "bytes", ""),
-    numbers("fragmentation", "Fragmentation", "fraction", "Lower is better."),
+    numbers("fragmentation", "Fragmentation", "fraction",
+            "Part of the free memory outside of its largest block, as the allocator reports it; lower is better."),
     integers("occurrences", "Occurrences", "", "Number of identical allocations that are live at the peak."),
 )  # fmt: skip
 TIMELINE = _PROFILE.typed(

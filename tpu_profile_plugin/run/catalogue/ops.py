@@ -117,7 +117,7 @@ OPS = Catalogue(
     integers("self_ps", "Self time", "ps", "Time of all runs without nested ops, summed over devices."),
     integers("min_ps", "Shortest", "ps", "Time of the shortest run.", lambda ops: ops.of(ops.table.min_ps)),
     numbers("average_ps", "Average", "ps", "Self time of a run."),
-    numbers("share_percent", "Share", "%", "Self time as a share."),
+    numbers("share_percent", "Share of all time", "%", "Self time, of all recorded time, idle time included."),
     numbers("flops", "FLOPs", "FLOP",
             "Floating-point operations of all runs, in bf16 equivalents: those of slower types count more.",
             lambda ops: ops.of(ops.table.flops)),
@@ -234,7 +234,7 @@ RELATION = OPS.typed(
 _occurrences = _column("occurrences", label="Occurrences")
 OF_RUN = OPS.columns(
     *("name", "program", "category", "framework_op", "source", _occurrences, "self_ps", "time_ps"),
-    _column("share", "Self time as a share of the devices' time, idle time included.", unit="%"),
+    _column("share", "Self time, of the devices' time, idle time included.", unit="%", label="Share of all time"),
     *("flops", "bytes"),
 )
 """Of the ops of a run (`Ops`)."""
@@ -260,7 +260,7 @@ _work = (
 SOURCE_LINES = OPS.typed(
     *("file", "function", "line"),
     _column("self_ps", "Time of the ops from the line, nested ops excluded, summed over devices."),
-    _column("share", "Self time as a share of the self time of all ops.", unit="%"),
+    _column("share", "Self time, of that of all ops.", unit="%", label="Busy share"),
     *("ops", _column("occurrences", "Runs of these ops on all devices."), *_work, "buffers", "peak_bytes"),
 )
 """Of the tool `source_view`, by line."""

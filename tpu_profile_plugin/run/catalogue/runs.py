@@ -40,7 +40,7 @@ RUNS = (
 _FINDINGS = Catalogue(
     texts("id", "Id", "Id of the finding, for the argument finding."),
     texts("title", "Title", "The cause in one line."),
-    numbers("share_percent", "Share", "%", "What a step could gain at most."),
+    numbers("share_percent", "Share", "%", "What a step could gain at most, of the base."),
     numbers("saving_ps", "Saving", "ps", "The same as time per step."),
     texts("confidence", "Confidence", "high: events show cause and effect; medium: inferred; low: a possibility."),
     texts("line", "Line", "The line of code that it names."),

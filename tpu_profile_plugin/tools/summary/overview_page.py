@@ -64,7 +64,12 @@ _RATE = numbers(
 )
 OPS = (
     numbers("selfTimePercent", "Time", "fraction", "Self time of the op as a fraction of the self time of all ops."),
-    numbers("cumulativeTimePercent", "Cumulative time", "fraction", "Sum of the shares of this row and those above."),
+    numbers(
+        "cumulativeTimePercent",
+        "Cumulative time",
+        "fraction",
+        "Self time of this row and those above as a fraction of that of all ops.",
+    ),
     texts("category", "Category", "Type of the framework op."),
     texts("operation", "Operation", "Name of the framework op, else of the device op."),
     _RATE,
