@@ -200,28 +200,31 @@ def _regular(host: HostView, stacks: Stacks, spans: Idle) -> tuple[float, str]:
     if len(steps) < LEAST_STEPS:
         return 0.0, ""
     step = np.maximum(np.searchsorted(steps, spans.begin_ps, side="right") - 1, 0)
-    names, which = np.unique(_before(host, stacks, spans), return_inverse=True)
+    names, which = _before(host, stacks, spans)
     of_step = np.zeros((len(names), len(steps)), np.int64)
-    np.add.at(of_step, (which.reshape(-1), step), spans.ps)
-    of_name, counts = of_step.sum(axis=1), np.bincount(which.reshape(-1)) / len(steps)
+    np.add.at(of_step, (which, step), spans.ps)
+    of_name, counts = of_step.sum(axis=1), np.bincount(which) / len(steps)
     most = [row for row in np.argsort(-of_name)[:MOST_CALLS].tolist() if of_name[row] >= LEAST_OF_CALLS * of_name.sum()]
     told = ", ".join(f"{names[row]} ({max(round(counts[row]), 1)} per step)" for row in most if names[row])
     return float(np.quantile(of_step, REGULAR, axis=1).sum()) * len(steps), told
 
 
-def _before(host: HostView, stacks: Stacks, spans: Idle) -> list[str]:
-    """The call of the host that each span follows, else the last op of its device; "" without any."""
+def _before(host: HostView, stacks: Stacks, spans: Idle) -> tuple[list[str], I64]:
+    """What spans follow, calls of the host, else the last ops of their devices, and which of these; "" is nothing."""
     row = np.searchsorted(stacks.begin_ps, spans.begin_ps, side="right") - 1
-    names = [""] * len(spans)
-    for i, node in enumerate(np.where(row >= 0, np.append(stacks.after, NOWHERE)[row], NOWHERE).tolist()):
-        if node >= 0:
-            names[i] = stacks.names[int(stacks.name[node])].removeprefix(AFTER)
+    node = np.where(row >= 0, np.append(stacks.after, NOWHERE)[row], NOWHERE)
+    called = [*stacks.names, ""]
+    key = np.where(node >= 0, np.append(stacks.name, 0)[node], len(stacks.names))
     for number, device in enumerate(host.devices):
         order = np.argsort(device.runs.end_ps, kind="stable")
         last = np.searchsorted(device.runs.end_ps[order], spans.begin_ps, side="right") - 1
-        for i in np.flatnonzero((spans.device == number) & (last >= 0)).tolist():
-            names[i] = names[i] or device.ops[int(device.runs.op[order[last[i]]])].name
-    return [name.removeprefix("EagerLocalExecute: ").removesuffix(PYTORCH_SUFFIX) for name in names]
+        mine = np.flatnonzero((spans.device == number) & (last >= 0) & (node < 0))
+        key[mine] = len(called) + device.runs.op[order[last[mine]]]
+        called += [op.name for op in device.ops]
+    keys, of_key = np.unique(key, return_inverse=True)
+    told = [called[i].removeprefix(AFTER).removeprefix("EagerLocalExecute: ") for i in keys.tolist()]
+    names, which = np.unique([one.removesuffix(PYTORCH_SUFFIX) for one in told], return_inverse=True)
+    return names.tolist(), which.reshape(-1)[of_key.reshape(-1)]
 
 
 def _after_wait(code: HostCode, begin: I64) -> str:
