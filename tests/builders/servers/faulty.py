@@ -42,6 +42,8 @@ STATEMENTS = (
     "SELECT * FROM ops ORDER BY ALL LIMIT 100",
 )
 START_S = 120.0
+MOST_SHOWN = 10
+"""Failures that are shown."""
 DENIED_S, ALLOWED_S = 4.0, 8.0
 
 
@@ -123,11 +125,13 @@ def serving(logdir: str, home: Path, environ: dict[str, str]) -> Iterator[Server
 
 
 def right_answers(work: Path, root: Path, runs: Sequence[str]) -> dict[Question, Answer]:
-    """The answers of a server that nothing happens to."""
+    """The answers of a server that nothing happens to, which are the same when they are asked again."""
     with serving(str(root), work / "quiet", {}) as server:
         client = Client(server.origin)
-        found = {question: judged(*answered(question, client.send)) for question in questions(runs)}
+        found, again = ({one: judged(*answered(one, client.send)) for one in questions(runs)} for _ in range(2))
         client.close()
+    changed = [question for question in found if found[question] != again[question]]
+    assert not changed, f"answers that change by themselves: {changed[:3]}"
     return found
 
 
@@ -244,6 +248,8 @@ def _ask(
         if status != 200 and status != 500 and code in allowed:
             figures.refusals[code] += 1
             continue
+        if len(figures.failures) < MOST_SHOWN:
+            print(f"{sent.path} {sent.body}: {status} {text[:200]}", file=sys.stderr, flush=True)
         figures.failures.append(f"{sent.path} {sent.body}: {status} {text[:200]}")
     client.close()
 
@@ -287,7 +293,7 @@ def main() -> None:
         "requests": figures.requests,
         "failures": len(figures.failures),
         "kinds_of_failures": dict(Counter(re.sub(r"\d+", "#", one)[:90] for one in figures.failures).most_common(12)),
-        "first_failures": figures.failures[:10],
+        "first_failures": figures.failures[:MOST_SHOWN],
         "refusals": dict(figures.refusals),
         "kinds": dict(figures.kinds),
         "done": dict(figures.done),
