@@ -93,6 +93,18 @@ def test_launches_that_wait_for_results_are_not_the_cause():
     assert finding("launch_bound", cpu(main.format("200 300", "500 490 other"), ops)) is not None
 
 
+@pytest.mark.parametrize(("us", "fires"), [(900, False), (1100, True)])
+def test_calls_that_launch_for_more_than_a_millisecond_are_the_cause_whatever_is_waited_for(us, fires):
+    """A step of 4 ms, whose only launch has so many arguments, and whose result is waited for."""
+    main = f"0 {us} PjitFunction(f)\n{us} {3999 - us} $array.py:298 __float__"
+    profile = cpu(main, f"{us} {3999 - us} dot.1", length=4000)
+    found = finding("launch_bound", profile)
+    assert (found is not None) == fires
+    if found:
+        assert found["title"].endswith("to launch work, most of it in PjitFunction(f)")
+        assert "Thousands of arrays in one call" in found["advice"]
+
+
 @pytest.mark.parametrize(("code", "fires"), [(11, False), (13, True)])
 def test_short_code_between_two_launches_counts(code, fires):
     """Ten launches of 3 us in a step of 1000 us, with code of the loop before each: 150 us in all are needed."""

@@ -299,3 +299,25 @@ def test_debug_modes_count_in_ops_that_run_in_the_hosts_calls():
 def test_a_step_of_cpus_counts_as_two_usual_ones(on_cpus, of_step, expected):
     host = SimpleNamespace(on_cpus=on_cpus)
     assert usual_shares(host, np.array(of_step)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "advice"), [("ReadVariableOp", "Values go between"), ("Relu", "Look at what the loop")]
+)
+def test_idle_time_between_eager_ops_of_tensorflow_is_named_by_the_op_before(read, advice):
+    """Two ops in each step of 1 ms, and 600 us without an event between them."""
+    main = f"0 100 EagerLocalExecute: {read}\n90 5 EagerLocalExecute: Identity\n700 290 EagerLocalExecute: Mul"
+    found = finding("slow_host_code", tf_loop(main, f"0 100 {read}:{read}\n700 290 Mul:Mul", steps=8))
+    assert found["title"] == (
+        f"Devices idle 60.0% of the step in code that was not recorded, after {read} (1 per step)"
+    )
+    assert found["advice"].startswith(advice)
+
+
+def test_functions_that_are_called_many_times_are_counted():
+    """Twenty calls of a function in each step, within one that takes 600 us."""
+    calls = "\n".join(f"{30 * i} 30 $data.py:6 parse" for i in range(20))
+    main = f"0 999 $train.py:10 main\n0 600 $train.py:42 load_batch\n{calls}\n600 10 PjitFunction(f)"
+    found = finding("slow_host_code", cpu(main, "600 400 dot.1"))
+    assert evidence(found)["Calls per step"] == 20
+    assert found["advice"].startswith("This runs many times per step.")
