@@ -152,7 +152,7 @@ class NamedPart:
       purpose: what it is for.
       name: the call that tells the purpose, else the function behind most of it; "" if nothing is known of the code.
       place: the program's function that made the call, "" if unknown, or if `name` is the program's own.
-      inner: the deepest call that most of it is in.
+      inner: the deepest call with most of it; inner_ps: the part of it in that call.
       nodes: bool[m + 1], the calls that it is in; ps: their time.
     """
 
@@ -162,6 +162,7 @@ class NamedPart:
     inner: str
     nodes: Bools
     ps: int
+    inner_ps: int = 0
 
 
 def named_part(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], least: float = MOST) -> NamedPart:
@@ -194,7 +195,9 @@ def named_part(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], 
     if told.max() > (least * group.ps if told is of_group else group.ps):
         return _of_purpose(calls, Purpose(int(told.argmax())), node, ps)
     nodes = calls.marked(blame.node[group.rows])
-    return NamedPart(Purpose.UNKNOWN, group.name, "", group.inner or group.name, nodes, group.ps)
+    return NamedPart(
+        Purpose.UNKNOWN, group.name, "", group.inner or group.name, nodes, group.ps, group.inner_ps or group.ps
+    )
 
 
 def _of_purpose(calls: Calls, told: Purpose, node: I64, ps: I64) -> NamedPart:
@@ -203,7 +206,7 @@ def _of_purpose(calls: Calls, told: Purpose, node: I64, ps: I64) -> NamedPart:
     name, _ = calls.most(tells, ps[rows])
     named = rows[np.array([calls.name(one) == name for one in tells.tolist()], np.bool_)]
     place, _ = calls.most(calls.function[calls.parent(calls.tells[node[named]])], ps[named])
-    inner, _ = calls.most(node[named], ps[named])
+    inner, inner_ps = calls.most(node[named], ps[named])
     around = place or calls.main.around
     whole = int(ps[rows].sum())
-    return NamedPart(told, name, "" if around == name else around, inner, calls.marked(node[rows]), whole)
+    return NamedPart(told, name, "" if around == name else around, inner, calls.marked(node[rows]), whole, inner_ps)

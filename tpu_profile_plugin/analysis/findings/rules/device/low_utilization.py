@@ -39,12 +39,15 @@ _MATRIX, _OTHER, _TINY = "products", "other", "tiny"
 _UNKNOWN = lacks(NO_PEAKS, "The peak rates of the devices, or the costs of their ops, are unknown.")
 
 ADVICE = {
-    _TINY: "Most of this time is in ops of a few microseconds, which begin and end for as long as they compute. Use a "
-    "larger batch, compute several steps of a loop at once, and replace loops over small arrays by one op on all.",
-    _MATRIX: "Most of this time is in matrix products that are too small, or too narrow, for the device. Use a larger "
-    "batch, and compute products that share an operand as one; a part of the device may do for this model.",
-    _OTHER: "Most of this time is in ops other than matrix products, which do not keep the memory busy. Look at the op "
-    "named here: reductions over outer dimensions, unaligned innermost dimensions and serial loops are usual causes.",
+    _TINY: "The largest part of this time is in ops of a few microseconds, which begin and end for as long as they "
+    "compute. Use a larger batch, compute several steps of a loop at once, and replace loops over small arrays by one "
+    "op on all.",
+    _MATRIX: "The largest part of this time is in matrix products that are too small, or too narrow, for the device. "
+    "Use a larger batch, and compute products that share an operand as one; a part of the device may do for this "
+    "model.",
+    _OTHER: "The largest part of this time is in ops other than matrix products, which do not keep the memory busy. "
+    "Look at the op named here: reductions over outer dimensions, unaligned innermost dimensions and serial loops are "
+    "usual causes.",
 }
 
 

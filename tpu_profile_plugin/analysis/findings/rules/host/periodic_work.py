@@ -117,7 +117,7 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         formula="time of these steps above the median, less what devices computed that other steps launched; divided "
         "by all steps",
         nothing=f"{_slow(steps)}.",
-        little=f"{_slow(steps)}; devices compute most of that time.",
+        little=f"{_slow(steps)}; without what devices computed, that is {{share}} of the {{base}}.",
     )
 
 

@@ -35,7 +35,7 @@ from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, REPEATED, advice_after, led
-from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, shown
+from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, most_label, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
 from tpu_profile_plugin.analysis.findings.rules.host.python_lock import holding
@@ -138,7 +138,7 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
         ("Called by", most.place),
         ("Ends on another thread when the wait does", holder),
         ("Right before it the host waits for results in", after_wait),
-        ("Most of it in", most.inner if most.inner != most.name else ""),
+        (most_label(most.inner_ps / max(most.ps, 1), known="call"), most.inner if most.inner != most.name else ""),
     )
     evidence = [event(label, host.name, window, name) for label, name in names if name]
     if most.name:
