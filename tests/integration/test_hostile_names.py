@@ -138,6 +138,20 @@ source L TPU
 hlo L fusion.1 TPU
 programs L TPU
 memory L TPU
+trend L
+trend L --format markdown
+trend L --format json
+summarize L
+summarize L --output OUT.runs.jsonl --label \x1b[1m=\u202e
+gate L --fail-if step_time>1ps --run STEPS
+gate L --fail-if step_time>+3% --run STEPS --base TPU --format markdown
+gate L --fail-if step_time>+3% --run STEPS --base TPU --format junit
+gate L --fail-if step_time>+3% --run STEPS --base TPU --format json
+gate L --fail-if \x1b[1m\u202e --run nosuch\x1b[1m
+baseline set \x1b[1m\u202e L --baselines OUT.json
+baseline set main L --baselines OUT.json --run STEPS --run TPU
+baseline list --baselines OUT.json
+baseline delete \x1b[1m --baselines OUT.json
 tools L STEPS
 tools L TPU --tool hlo_stats
 tools L TPU --tool hlo_stats --page

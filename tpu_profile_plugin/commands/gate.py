@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,10 +63,7 @@ def run(options: argparse.Namespace) -> int:
     judged = judge(limits, base, runs)
     verdict = verdict_of(judged)
     print(_FORMATS[options.format](judged, verdict, base, runs))
-    unread = [one for one in (*base, *runs) if one.problem]
-    for one in unread:
-        print(one_line(f"tpu-profile: {one.run}: {one.problem}"), file=sys.stderr)
-    return 1 if unread and len(unread) == len(base) + len(runs) else STATUS[verdict]
+    return 1 if all(one.problem for one in (*base, *runs)) else STATUS[verdict]
 
 
 def _base(options: argparse.Namespace, known: Sequence[RunSummary], runs: Sequence[RunSummary]) -> list[RunSummary]:
@@ -127,9 +123,15 @@ def _sides(base: Sequence[RunSummary], runs: Sequence[RunSummary]) -> str:
     return f"{of} against {len(base)} of the baseline ({base[-1].run})" if base else of
 
 
+def _unread(*sides: Sequence[RunSummary]) -> list[str]:
+    """The runs that do not count, with the reason of each."""
+    return [f"{one.run} does not count: {one.problem}" for side in sides for one in side if one.problem]
+
+
 def _text(judged: Sequence[Judged], verdict: str, base: Sequence[RunSummary], runs: Sequence[RunSummary]) -> str:
     lines = [f"{verdict.upper()}: {_sides(base, runs)}"]
     lines += [f"  {one.verdict}: {one.limit.text}: {_told(one)}" for one in judged]
+    lines += [f"  {text}" for text in _unread(base, runs)]
     return "\n".join(map(one_line, lines))
 
 
@@ -137,7 +139,8 @@ def _markdown(judged: Sequence[Judged], verdict: str, base: Sequence[RunSummary]
     rows = [f"**{verdict.capitalize()}**: {in_markdown(_sides(base, runs))}", ""]
     rows += ["| Fails if | Verdict | Measured |", "| --- | --- | --- |"]
     rows += [f"| {in_markdown(one.limit.text)} | {one.verdict} | {in_markdown(_told(one))} |" for one in judged]
-    return "\n".join(rows)
+    unread = _unread(base, runs)
+    return "\n".join([*rows, *([""] if unread else []), *(f"- {in_markdown(text)}" for text in unread)])
 
 
 def _json(judged: Sequence[Judged], verdict: str, base: Sequence[RunSummary], runs: Sequence[RunSummary]) -> str:
@@ -145,7 +148,7 @@ def _json(judged: Sequence[Judged], verdict: str, base: Sequence[RunSummary], ru
         names = ("verdict", "base", "run", "delta", "low", "high", "more", "reason", "removed")
         return {"condition": one.limit.text, **{name: getattr(one, name) for name in names}}
 
-    sides = {"base": [one.run for one in base], "runs": [one.run for one in runs]}
+    sides = {"base": [one.run for one in base], "runs": [one.run for one in runs], "problems": _unread(base, runs)}
     return json.dumps({"verdict": verdict, **sides, "conditions": list(map(plain, judged))}, indent=2)
 
 
@@ -193,8 +196,11 @@ class BaselineCommand:
 
         path = baselines_file(options)
         if options.action == "list":
-            for name, runs in baselines(path).items():
+            known = baselines(path)
+            for name, runs in known.items():
                 print(one_line(f"{name}: {', '.join(one.run for one in runs)}"))
+            if not known:
+                print("no baselines")
             return 0
         if not options.name:
             raise BadRequest(f"baseline {options.action} needs a name.", argument="name")

@@ -123,9 +123,10 @@ class SummarizeCommand:
         found = [replace(one, labels={**one.labels, **labels}) for one in read(options.logdir, options.match).runs]
         if options.output:
             try:
-                write_file(Path(options.output), found)
+                count = write_file(Path(options.output), found)
             except OSError as error:
                 raise StorageFailed(f"{options.output} cannot be written: {error.strerror}.") from error
+            print(one_line(f"{count} runs -> {options.output}"))
         else:
             print("\n".join(map(encoded, found)))
         return 0 if any(one.conditions is not None for one in found) else 1

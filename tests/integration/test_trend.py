@@ -1,0 +1,96 @@
+"""`tpu-profile trend`, `summarize`, `gate` and `baseline` on real profiles in a logdir."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from builders.histories import profile
+from builders.logdirs import write
+
+from tpu_profile_plugin.cli import main
+from tpu_profile_plugin.trend import summaries
+from tpu_profile_plugin.trend.summaries import read_file
+
+
+@pytest.fixture
+def logdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Twelve runs of an op of 300 us and six others; from the ninth on, one of these takes 40 us more."""
+    monkeypatch.setattr(summaries, "user_directory", lambda name: tmp_path / "cache" / name)
+    files: dict[str, str | bytes | None] = {}
+    for row in range(12):
+        ops = {"dot": 300, **{f"op{i}": 100 + (row * (i + 3)) % 3 for i in range(6)}}
+        ops["op2"] += 40 * (row >= 8)
+        run = f"logs/plugins/profile/r{row:02}"
+        files[f"{run}/h.xplane.pb"] = profile(ops)
+        files[f"{run}/labels.json"] = json.dumps({"commit": "new" if row >= 8 else "old"}).encode()
+    return write(tmp_path, files) / "logs"
+
+
+def test_a_shift_is_told_with_its_run_its_labels_and_its_op(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trend", str(logdir)]) == 0
+    told = capsys.readouterr()
+    assert "12 of 12: " in told.err
+    [line] = [line for line in told.out.splitlines() if "slower" in line]
+    assert line.strip().startswith("4.2% slower (3.7% to 4.7%)")
+    assert "since r08 (commit old -> new)" in line
+    assert "op2 +0.040" in line
+    assert main(["trend", str(logdir), "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)["answer"]
+    [shift] = answer["shifts"]
+    assert (shift["since"], shift["kind"], shift["labels"]) == ("r08", "step", "commit old -> new")
+    assert shift["change_percent"] == pytest.approx(4.2, abs=0.05)
+    assert shift["places"].startswith("op2 +0.040")
+
+
+def test_an_empty_logdir_has_no_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trend", str(tmp_path)]) == 1
+    assert "No profile found" in capsys.readouterr().err
+
+
+def gate(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    status = main(["gate", *words])
+    told = capsys.readouterr()
+    return status, told.out
+
+
+def test_the_gate_by_its_exit_status(logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = ["--fail-if", "step_time>+3%"]
+    status, told = gate(capsys, str(logdir), "--run", "latest:4", "--base", "commit=old", *limits)
+    assert (status, told.splitlines()[0]) == (3, "FAIL: 4 runs (r11) against 8 of the baseline (r07)")
+    status, told = gate(capsys, str(logdir), "--run", "r06", "--run", "r07", "--base", "commit=old", *limits)
+    assert (status, told.splitlines()[0]) == (0, "PASS: 2 runs (r07) against 6 of the baseline (r05)")
+    status, told = gate(capsys, str(logdir), "--base", "r00", "--fail-if", "memory_peak>+5%", "--format", "junit")
+    case = ElementTree.fromstring(told)[0]
+    assert (status, case[0].tag, case[0].get("message")) == (4, "error", "No baseline tells memory peak.")
+    status, told = gate(capsys, str(logdir), "--fail-if", "step_time>1ms", "--format", "json")
+    assert (status, json.loads(told)["verdict"]) == (0, "pass")
+    assert gate(capsys, str(logdir), *limits)[0] == 2  # without a baseline
+    assert gate(capsys, str(logdir), "--fail-if", "speed>+3%")[0] == 2
+    assert gate(capsys, str(logdir), "--run", "nosuch", "--base", "r00", *limits)[0] == 1
+    broken = write(tmp_path / "broken", {"plugins/profile/b/h.xplane.pb": b"\x0a\xff\xff\xff\xff\x0f"})
+    assert gate(capsys, str(broken), "--fail-if", "step_time>1ms")[0] == 1
+
+
+def test_baselines_outlive_the_logdir_and_files_of_summaries_do_without_it(
+    logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named, written = str(tmp_path / "baselines.json"), str(tmp_path / "today.runs.jsonl")
+    before = sorted(path for path in logdir.rglob("*"))
+    assert main(["baseline", "set", "main", str(logdir), "--run", "commit=old", "--baselines", named]) == 0
+    assert main(["summarize", str(logdir), "--match", "r1*", "--label", "job=7", "--output", written]) == 0
+    assert sorted(path for path in logdir.rglob("*")) == before, "nothing is written to the logdir"
+    assert [(one.run, one.labels) for one in read_file(Path(written))] == [
+        ("r10", {"commit": "new", "job": "7"}),
+        ("r11", {"commit": "new", "job": "7"}),
+    ]
+    capsys.readouterr()
+    words = ["--run", "latest:2", "--base", "main", "--baselines", named, "--fail-if", "step_time>+3%"]
+    status, told = gate(capsys, written, *words)
+    assert (status, told.splitlines()[0]) == (3, "FAIL: 2 runs (r11) against 8 of the baseline (r07)")
+    main(["baseline", "list", "--baselines", named])
+    assert capsys.readouterr().out.startswith("main: r00, r01, ")
+    assert main(["baseline", "delete", "main", "--baselines", named]) == 0
+    assert main(["baseline", "delete", "main", "--baselines", named]) == 1
