@@ -1,5 +1,6 @@
 """One name, one number: figures of pages, verbs and relations that have one name, unit and row are equal."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,14 @@ import pytest
 from builders.namesakes import all_figures, namesakes, two_values
 
 import tpu_profile_plugin
+from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
+from tpu_profile_plugin.answers.registry import find
+from tpu_profile_plugin.answers.verb import Asked
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.opening import OpenRun
+from tpu_profile_plugin.tables.table import Table
 
+BUDGET = find("budget")
 HERE = Path(__file__).parents[2]
 ROOTS = (HERE.parent / "shared/traces/logdir", HERE.parent / "shared/pytorch", HERE / "demo")
 RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profile_plugin.open(root)]
@@ -17,6 +25,35 @@ RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profi
 def test_a_name_has_one_number(root: Path, run: str) -> None:
     logdir = tpu_profile_plugin.open(root)
     assert two_values(namesakes(all_figures(logdir, logdir.run(run)))) == []
+
+
+@pytest.mark.parametrize(("root", "run"), RUNS)
+def test_a_part_of_the_step_has_one_number(root: Path, run: str) -> None:
+    """In the verb, on the page of the time budget, in the evidence of findings that open it at a part or category."""
+    logdir = tpu_profile_plugin.open(root)
+    one = logdir.run(run)
+    with suppress(NoData):
+        parts = {row["id"]: row["share_percent"] for row in BUDGET.ask(Asked(logdir, run), BUDGET.checked({})).table}
+        shown = [
+            *((row["category"], row["percent"]) for row in _average(one) if row["device"] == "all"),
+            *(
+                (dict(proof.query)["part"], float(proof.value))
+                for cause in one.findings().causes
+                for proof in cause.evidence
+                if proof.tool == "time_budget" and proof.unit == "%" and "part" in dict(proof.query)
+            ),
+        ]
+        for part, share in tuple(parts.items()):
+            if (category := GROUP_OF.get(part)) is not None and category != part:
+                parts[category] = parts.get(category, 0) + share
+        listed = {part: pytest.approx(share, rel=1e-4) for part, share in parts.items()}
+        assert [(part, share) for part, share in shown if share] == [
+            (part, listed.get(part)) for part, share in shown if share
+        ]
+
+
+def _average(run: OpenRun) -> Table | tuple[()]:
+    return run.table("time_budget", "average") if run.tools()["time_budget"] is None else ()
 
 
 def test_a_number_that_is_off_by_one_percent_is_found() -> None:
