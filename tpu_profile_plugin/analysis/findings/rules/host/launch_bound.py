@@ -58,9 +58,11 @@ ADVICE = Advice(
     "into a command buffer (--xla_gpu_enable_command_buffer). What runs between two calls should not wait for results. "
     "Thousands of arrays in one call take milliseconds to pass: stack them into few.",
     tensorflow="Run several steps per call with a loop inside the tf.function, or use a larger batch. With "
-    "jit_compile=True many small ops become a few kernels.",
+    "jit_compile=True many small ops become a few kernels. TF_GPU_THREAD_MODE=gpu_private gives launches threads of "
+    "their own, beside those of tf.data.",
     keras="Run several steps per call (steps_per_execution in compile()), or use a larger batch. With jit_compile=True "
-    "in compile() many small ops become a few kernels.",
+    "in compile() many small ops become a few kernels. TF_GPU_THREAD_MODE=gpu_private gives launches threads of their "
+    "own, beside those of tf.data.",
     pytorch="Compile the step with torch.compile(mode='reduce-overhead'), which replays it as a CUDA graph, or use a "
     "larger batch. What runs between two launches should not wait for the device.",
     pytorch_xla="Run several steps in one graph (call torch_xla.sync() every N-th step), or use a larger batch. "
