@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { Keeper, listen } from "./shared.js";
 
 /** Files that are about no browser, or whose result does not depend on it: they run once. */
-const ONCE = ["accessibility.test.js", "one_story.test.js", "xprof_pages.test.js"];
+const ONCE = ["accessibility.test.js", "one_story.test.js", "statements.test.js", "xprof_pages.test.js"];
 
 const keeper = new Keeper();
 const address = await listen(keeper);

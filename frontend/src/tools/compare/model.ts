@@ -176,6 +176,9 @@ export function percentOf({ base, delta }: Difference): string | null {
 
 const UNSIGNED = new Set(["base_ps_per_step", "run_ps_per_step", "base_bytes", "run_bytes"]);
 
+/** Why a share of the difference is above 100%. */
+export const OTHER_WAY = "Shares above 100%: other rows changed the other way, below 0.";
+
 /** A table as the page shows it: kinds of change by name, differences with a sign. */
 export function shownTable(table: TableData): TableData {
   const [parts, kinds] = [columnOf(table, "part"), columnOf(table, "kind")];
@@ -186,6 +189,7 @@ export function shownTable(table: TableData): TableData {
         help: KINDS_HELP,
         values: column.values.map((value, row) => kindOf(String(value ?? ""), String(parts?.[row] ?? "")).name),
       };
+    if (column.id === "percent") return { ...column, help: `${column.help ?? ""}\n${OTHER_WAY}` };
     if (column.unit === null || column.unit === "%") return column;
     // What roundings leave is no time.
     const values = column.values.map((value, row) => (kinds?.[row] === REST && Math.abs(Number(value)) < PS_PER_NS ? 0 : value));

@@ -25,6 +25,7 @@ import { useLoad } from "../../widgets/status/use_load";
 import {
   KINDS_HELP,
   NO_CONTRIBUTIONS,
+  OTHER_WAY,
   NO_MEMORY,
   NO_PROGRAMS,
   changesOf,
@@ -180,14 +181,19 @@ function Content({ page, found }: { page: PageProps; found: ComparedRuns }) {
           {changes.length === 0 ? (
             <p class="dim">{NO_CONTRIBUTIONS}</p>
           ) : (
-            <FitTable
-              data={tables.contributions}
-              most={560}
-              title=""
-              fileName={`${file}_contributions`}
-              store={tables.stores[0]}
-              rowTools={(row) => <ChangeLinks page={page} found={found} change={changes[row]} onOpen={open} />}
-            />
+            <>
+              <FitTable
+                data={tables.contributions}
+                most={560}
+                title=""
+                fileName={`${file}_contributions`}
+                store={tables.stores[0]}
+                rowTools={(row) => <ChangeLinks page={page} found={found} change={changes[row]} onOpen={open} />}
+              />
+              {tables.contributions.columns.some(({ id, values }) => id === "percent" && values.some((share) => Number(share) > 100)) ? (
+                <p class="dim">{OTHER_WAY}</p>
+              ) : null}
+            </>
           )}
         </Card>
         <Card

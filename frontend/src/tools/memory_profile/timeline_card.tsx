@@ -20,6 +20,7 @@ const HELP =
   "State of the memory after every allocation and deallocation: all events up to 1,000, else the one with the highest usage of each of 1,000 groups.\n" +
   "By region, op or step: the six with most at the peak. What was allocated before the recording, or is not recorded, is a part of its own.\n" +
   "The table lists allocations of the peak's step that were not freed before the peak, identical ones as one row, or the blocks of a chosen moment.\n" +
+  "A flat line is normal on TPUs, whose programs reserve their memory before they run.\n" +
   "Source: trace.";
 
 interface Props {
