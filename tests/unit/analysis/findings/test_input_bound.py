@@ -30,6 +30,12 @@ def test_names_what_the_host_waits_for_and_links_to_the_pages():
     assert "tf.data.AUTOTUNE" in found["advice"]
 
 
+def test_a_loader_gives_way_to_the_function_that_makes_the_batch():
+    main = "0 300 IteratorGetNextOp::DoCompute\n1 298 $train.py:14 collate"
+    found = finding("input_bound", tf_loop(main, "300 700 dense/MatMul:MatMul"))
+    assert found["title"] == "Devices wait 30.0% of the step for input, most of it in train.py:14 collate"
+
+
 @pytest.mark.parametrize(("us", "fires"), [(60, False), (199, False), (200, True)])
 def test_from_a_fifth_of_the_step_on_where_it_shares_processors(us, fires):
     found = finding("input_bound", waiting(us))

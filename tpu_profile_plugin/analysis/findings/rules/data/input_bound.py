@@ -128,15 +128,15 @@ def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int]:
     rows = rows & (blame.op < 0)
     name, whole = calls.most(calls.tells[blame.node[rows]], blame.ps[rows])
     count = max(len(host.devices), 1)
-    inside = largest_group(blame, members("input"))
-    if inside is not None and is_user_frame(inside.name) and inside.ps >= NEARLY_ALL * whole:
-        name, whole = inside.name, inside.ps  # a loader is a wrapper of the function that makes a batch
     most = name, whole // count
     for device, time in zip(host.devices, host.spent.devices if host.spent is not None else (), strict=False):
         within = join(times_of(*time.windows), time.between) if between else times_of(*time.windows)
         for op in np.unique(device.runs.op[device.runs.work == Work.INPUT]).tolist():
             ps = total(intersect(times_of(device.runs.begin_ps, device.runs.end_ps, device.runs.op == op), within))
             most = max((device.ops[op].name, ps), most, key=lambda one: one[1])
+    inside = largest_group(blame, members("input"))
+    if inside is not None and is_user_frame(inside.name) and inside.ps // count >= NEARLY_ALL * most[1]:
+        return inside.name, inside.ps // count  # a loader is a wrapper of the function that makes a batch
     return most
 
 
