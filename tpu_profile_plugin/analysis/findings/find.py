@@ -188,7 +188,6 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
             findings.append(RuleFinding(LARGEST, part.finding, run.share(part.finding.saving_ps)))
     first = max(largest, key=lambda one: one.lost.ps, default=None)
     if first and first.lost.share >= LEAST_ANY and not any(one.rule is LARGEST or one.share for one in findings):
-        # Better a place without a cause than none.
         findings.append(RuleFinding(LARGEST, replace(first.finding, saving_ps=0.0), 0.0))
     return findings
 

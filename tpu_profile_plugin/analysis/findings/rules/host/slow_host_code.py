@@ -192,10 +192,7 @@ def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> NamedPart:
 
 
 def _regular(host: HostView, stacks: Stacks, spans: Idle) -> tuple[float, str]:
-    """How much of some time without any event steps have regularly, and the calls that most of it follows, in words.
-
-    Nothing with fewer than `LEAST_STEPS` steps.
-    """
+    """How much time without events enough steps have regularly, and the calls that most of it follows, in words."""
     steps = host.windows[0]
     if len(steps) < LEAST_STEPS:
         return 0.0, ""
