@@ -21,7 +21,7 @@ from tpu_profile_plugin.analysis.blame.stacks import (
     with_callees,
 )
 from tpu_profile_plugin.analysis.budget import categories as part
-from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, passes_on
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_unnamed, passes_on
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
@@ -255,7 +255,10 @@ class _Functions:
         np.add.at(sums, which.reshape(-1), weight)
         np.add.at(depth, which.reshape(-1), weight * depths(parent)[nodes].astype(np.float64))
         tells = np.array(
-            [not (launches_only(one) or passes_on(one)) for one in map(self.stacks.names.__getitem__, names.tolist())],
+            [
+                not (launches_only(one) or passes_on(one) or is_unnamed(one))
+                for one in map(self.stacks.names.__getitem__, names.tolist())
+            ],
             np.bool_,
         )
         most = np.flatnonzero((sums > MOST * whole) & tells)

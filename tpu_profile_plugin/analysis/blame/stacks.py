@@ -175,7 +175,13 @@ def callers(parent: I64, node: int) -> list[int]:
 
 
 def launched_at(stacks: Stacks, node: int) -> str:
-    """The program's own function that launched something, "" if unknown."""
-    while node >= 0 and not stacks.user[stacks.name[node]]:
+    """The program's own function that launched something, one with a name if there is one; "" if unknown."""
+    unnamed = ""
+    while node >= 0:
+        name = stacks.names[int(stacks.name[node])]
+        if stacks.user[stacks.name[node]] and not is_unnamed(name):
+            return name.removeprefix("$")
+        if stacks.user[stacks.name[node]]:
+            unnamed = unnamed or name.removeprefix("$")
         node = int(stacks.parent[node])
-    return stacks.names[int(stacks.name[node])].removeprefix("$") if node >= 0 else ""
+    return unnamed
