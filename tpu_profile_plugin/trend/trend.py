@@ -99,7 +99,12 @@ def sentence(series: Series, event: Event) -> str:
     labels = labels_text(series, event.index)
     since = f"since {series.runs[event.index].run}{f' ({labels})' if labels else ''}"
     if event.step is None:
-        return f"Time moved {since}, and the step takes as long as before: {parts_text(event)}."
+        if event.kind == "moved":
+            return f"Time moved {since}, and the step takes as long as before: {parts_text(event)}."
+        delta = sum(part.delta for part in event.parts)
+        size = f"{time_text(abs(delta))} {'more' if delta > 0 else 'less'}"
+        hidden = f"which steps that vary by {series.variation[1]:.1%} hide"
+        return f"Places take {size} {since}, {hidden}: {parts_text(event)}."
     shift = event.step
     change = shift.delta / shift.before
     word = "slower" if change > 0 else "faster"

@@ -31,6 +31,8 @@ _LEAST_PRESENT = 0.8
 """Places that are in fewer of the runs tell nothing of the machine."""
 _LEAST_EFFECT = 0.0005
 """Smaller shifts of a place, as a share of the step, are not told."""
+_MADE_UP = 0.25
+"""Places whose differences add up to less than this share of their sizes make up for each other."""
 _NEAR = 2
 """Shifts at most this many runs apart are one."""
 
@@ -72,7 +74,7 @@ class Event:
 
     Attributes:
       index: position of the first run that has it.
-      kind: "step", or "moved" if places shift and the step does not.
+      kind: "step"; if places shift and the step does not, "moved" if they make up for each other, else "places".
       step: the shift of the step as adjusted; None if it does not shift.
       parts: the places that shift, the largest difference first.
       gone: position of the first run in which the step is back at the level before; None if it is not.
@@ -268,7 +270,7 @@ def _events(of_step: Sequence[Shift], places: Sequence[PlaceSeries], adjusted: F
         parts = _parts(places, before, index, after, shift)
         if shift is None and not _is_told(parts, adjusted, index):
             continue
-        events.append(Event(index, "moved" if shift is None else "step", shift, parts, _gone(of_step, shift)))
+        events.append(Event(index, _kind(shift, parts), shift, parts, _gone(of_step, shift)))
     return tuple(events)
 
 
@@ -283,6 +285,13 @@ def _parts(places: Sequence[PlaceSeries], before: int, index: int, after: int, s
         if own or (shift is not None and clear and abs(delta) >= 0.02 * abs(shift.delta)):
             found.append(Part(one.place, float(np.median(old)), float(np.median(new))))
     return tuple(sorted(found, key=lambda part: -abs(part.delta)))
+
+
+def _kind(shift: Shift | None, parts: Sequence[Part]) -> str:
+    if shift is not None:
+        return "step"
+    together = abs(sum(part.delta for part in parts))
+    return "moved" if together <= _MADE_UP * sum(abs(part.delta) for part in parts) else "places"
 
 
 def _is_told(parts: Sequence[Part], adjusted: F64, index: int) -> bool:

@@ -71,7 +71,7 @@ SHIFTS = (
     texts("series", "Series", "Program, devices and frameworks of comparable runs."),
     texts("since", "Since", "Name of the first run that has it."),
     texts("until", "Until", "Name of the first run in which the step is back at the level before; empty if it is not."),
-    texts("kind", "Kind", "step: the step takes longer or shorter; moved: only places do; machine: all ops together."),
+    texts("kind", "Kind", "step: the step takes longer or shorter; moved, places: only places do; machine: all ops."),
     numbers("before_ps", "Before", "ps", "Step before, without what all ops share; empty for the machine."),
     numbers("after_ps", "After", "ps", "The same afterwards."),
     numbers("change_percent", "Change", "%", "Difference as a share of the level before."),
