@@ -106,7 +106,7 @@ ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "what_happens_in_the_longest_gap": (
         "demo",
         "train_slow",
-        {"call": "train_images.py:56 <listcomp>", "duration_ms": 17.284226, "most": "$zlib decompress @ main thread"},
+        {"call": "train_images.py:36 decode", "duration_ms": 17.284226, "most": "$zlib decompress @ main thread"},
     ),
     "does_it_recompile": (
         "planted",
