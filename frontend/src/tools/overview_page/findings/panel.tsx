@@ -100,9 +100,12 @@ interface ItemProps extends Omit<PartProps, "open"> {
   titled: boolean;
 }
 
-/** What to do; of a finding without a saving, which asks more than it tells, the rest after the first sentence on demand. */
-function Advice({ text, folded }: { text: string; folded: boolean }) {
-  const [first, rest] = folded ? firstSentence(text) : [text, ""];
+/** Advice of more words is long. */
+const LONG = 50;
+
+/** What to do; if it is long, or of a finding without a saving, which asks more than it tells, the rest after the first sentence on demand. */
+function Advice({ text, asks }: { text: string; asks: boolean }) {
+  const [first, rest] = asks || text.split(/\s+/).length > LONG ? firstSentence(text) : [text, ""];
   return (
     <div class="finding-advice">
       <p>
@@ -110,7 +113,7 @@ function Advice({ text, folded }: { text: string; folded: boolean }) {
       </p>
       {rest ? (
         <details>
-          <summary>What to ask</summary>
+          <summary>{asks ? "What to ask" : "What else helps"}</summary>
           <p>
             <RichText text={rest} />
           </p>
@@ -151,7 +154,7 @@ function FindingItem({ one, base, open, titled, page, tools, keys, overview }: I
         ) : null}
         {one.help ? <Info text={one.help} label={one.id} /> : null}
       </p>
-      <Advice text={one.advice} folded={one.saving_ps_per_step <= 0} />
+      <Advice text={one.advice} asks={one.saving_ps_per_step <= 0} />
       {evidence.length ? (
         <ul class="finding-evidence">
           {evidence.map((proof) => (
