@@ -101,7 +101,7 @@ interface ItemProps extends Omit<PartProps, "open"> {
 }
 
 /** Advice of more words is long. */
-const LONG = 50;
+const LONG = 42;
 
 /** What to do; if it is long, or of a finding without a saving, which asks more than it tells, the rest after the first sentence on demand. */
 function Advice({ text, asks }: { text: string; asks: boolean }) {
