@@ -38,6 +38,8 @@ _SPENT = {
     "between_steps": "is between steps",
 }
 """Categories of the time budget, and parts of the last one, after "... of the step"."""
+_PLACES = ("largest_part", "exposed_communication")
+"""Rules whose findings say where most of the time goes, even if nothing says that it is lost."""
 _ALONE = {"host_compute": "is host code", "compilation": "is compilation; record later, or for longer"}
 """The same of a host of which no device was recorded."""
 
@@ -159,6 +161,8 @@ def _verdict(run: RunView, first: tuple[str, str, float] | None, busy_with: str)
         pause, step = duration(share * run.base_ps), duration((1 - share) * run.base_ps)
         return f"The program pauses {pause} between steps of {step}, {share:.1%} of the {run.base}", "fair"
     title = f"{share:.1%} of the {run.base} {_SPENT[largest]}"
+    if first is not None and not first[2] and first[0] in _PLACES:
+        return (f"{first[1]}; {title}" if first[0] == "largest_part" else first[1]), "fair"
     if largest == "idle_other":
         return f"{title}: no event was recorded for it", "fair"
     return f"{title}; {'no finding explains most of it' if largest_finding else 'no check found the cause'}", "fair"

@@ -241,6 +241,9 @@ def test_devices_that_share_cores_lose_nothing_while_others_compute() -> None:
 @pytest.mark.parametrize(("since", "times", "finds"), [(51, 1, False), (50, 1, True), (59, 3, False), (59, 4, True)])
 def test_few_collectives_of_cpus_from_45_percent_of_the_step_on(since: int, times: int, finds: bool) -> None:
     found = told("exposed_communication", virtual(95, 95, since=since, times=times))
-    assert ("share" in found) is finds
-    if not finds:
-        assert found["reason"].endswith(f" of the time from step to step, in {times}.0 collectives per step of CPUs.")
+    assert found["share"] == (pytest.approx((95 - since) / 100, abs=0.02) if finds else 0.0)
+
+
+def test_few_collectives_of_cpus_below_a_quarter_of_the_step_are_not_told() -> None:
+    found = told("exposed_communication", virtual(95, 95, since=72, times=1))
+    assert found["reason"].endswith(" of the time from step to step, in 1.0 collectives per step of CPUs.")

@@ -1,8 +1,9 @@
 """Communication that no computation hides (exposed communication) takes much of the step.
 
 Fires if it takes at least {EXPOSED_SHARE:.0%} of the time from step to step, {ON_CPUS:.0%} where CPUs exchange
-data at most {FEW} times in a step. Waits for late devices do not count, nor does time in which other virtual devices of
-a CPU use the same cores. It names the collective and its line.
+data at most {FEW} times in a step; from {LEAST_ANY:.0%} on that is told as well, as the place where time goes, without
+a cost. Waits for late devices do not count, nor does time in which other virtual devices of a CPU use the same cores.
+It names the collective and its line.
 
 Overlap collectives with computation, or send fewer bytes in larger messages.
 """
@@ -21,7 +22,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     of_collective,
     origins_of,
 )
-from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
+from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_ANY
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -58,14 +59,15 @@ def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:
     if alone < EXPOSED_SHARE:
         return Silence(f"{takes}; {alone:.1%} while no other device uses the same cores.")
     times = sum(one.instances for one in sums) / max(len(run.communication.number), 1)
-    if lost.share < ON_CPUS and times <= FEW and run.on_cpus:
+    ordinary = lost.share < ON_CPUS and times <= FEW and run.on_cpus
+    if ordinary and lost.share < LEAST_ANY:
         return Silence(f"{takes}, in {times:.1f} collectives per step of CPUs.")
     most, evidence = most_of_it(run, sums, origins_of(parts), _numbers(sums[0]))
     return Finding(
         f"{lost.share:.1%} of the {run.base} is exposed communication{most}",
-        lost.ps,
+        0.0 if ordinary else lost.ps,
         "communication while the device computes nothing, without waits for other devices; per step and device",
-        "high",
+        "low" if ordinary else "high",
         (
             *costs(run, "Exposed communication", lost),
             *evidence,
