@@ -118,7 +118,7 @@ def test_code_between_the_steps_counts_as_well():
 def test_comprehensions_are_named_by_the_function_around_them():
     found = finding("slow_host_code", cpu(*loading(600, "$data.py:6 records", "$data.py:11 <listcomp>")))
     assert "data.py:6 records" in found["title"]
-    assert evidence(found)["Most of it in"] == "data.py:11 <listcomp>"
+    assert "<listcomp>" not in str(found)
 
 
 @pytest.mark.parametrize(
