@@ -11,7 +11,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.attribution import FRAMEWORK_OP, names_hlo_ops
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
-from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, is_tpu
+from tpu_profile_plugin.analysis.common.planes import GPU_PREFIX, is_tensor_core, is_tpu
 from tpu_profile_plugin.analysis.common.reasons import (
     DEVICE_PLANES_MISSING,
     NO_COLLECTING_DEVICES,
@@ -59,7 +59,7 @@ class RunFacts:
       planes: all planes, host after host in file-name order.
       modules: (`name(program id)`, program id) of the HLO modules in `/host:metadata`, each once, sorted.
       program_bytes: (name, size of the largest module of that name) of the HLO modules, sorted.
-      device_ops: whether a TPU has ops, or a GPU events.
+      device_ops: whether a TPU has ops, or a GPU events; program_runs: whether a TPU has runs of programs.
       named_ops: whether XLA or a framework named ops: HLO modules, ops of a TPU, or events of a GPU or the host that
         have the stat of an op.
       framework_ops: whether there are ops of a framework, those with names included.
@@ -84,6 +84,7 @@ class RunFacts:
     modules: tuple[tuple[str, int], ...] = ()
     program_bytes: tuple[tuple[str, int], ...] = ()
     device_ops: bool = False
+    program_runs: bool = False
     named_ops: bool = False
     framework_ops: bool = False
     allocations: bool = False
@@ -111,7 +112,7 @@ class RunFacts:
 
 def lacks_devices(facts: RunFacts) -> Reason | None:
     """None if the profile may have devices, else the reason why it has none."""
-    if facts.tf_executor or facts.pytorch or lacks_communication(facts) is None:
+    if facts.tf_executor or facts.pytorch or facts.program_runs or lacks_communication(facts) is None:
         return None
     return NO_DEVICES
 
@@ -138,6 +139,7 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         modules=tuple(sorted({module for host in hosts for module in host.modules})),
         program_bytes=largest_programs(program for host in hosts for program in host.program_bytes),
         device_ops=any(host.device_ops for host in hosts),
+        program_runs=any(host.program_runs for host in hosts),
         named_ops=any(host.named_ops for host in hosts),
         framework_ops=any(host.framework_ops for host in hosts),
         allocations=any(host.allocations for host in hosts),
@@ -192,6 +194,9 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
         modules=tuple((module.name, module.program_id) for module in summary.hlo_modules),
         program_bytes=largest_programs((program_name(name), programs.size(i)) for i, name in programs.names.items()),
         device_ops=any(map(_has_ops, space.planes)),
+        program_runs=any(
+            is_tensor_core(plane) and any(map(_PROGRAM, plane.event_metadata.names)) for plane in space.planes
+        ),
         named_ops=named_ops,
         framework_ops=named_ops or bool(torch) or any(map(declares_ops, threads)),
         allocations=any(map(has_allocations, threads)),
@@ -277,6 +282,8 @@ def _device_type(space: XSpace, plane: Plane) -> Iterable[str]:
 
 _STEP_OR_PROGRAM = re.compile(r"\d+|[^ %]*\(\d+\)")
 """Names of a TPU's events that are not ops."""
+_PROGRAM = re.compile(r"[\w.\-]+\(\d{1,20}\)").fullmatch
+"""How runs of programs are named."""
 
 
 def _has_ops(plane: Plane) -> bool:

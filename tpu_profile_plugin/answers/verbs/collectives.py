@@ -10,6 +10,7 @@ from tpu_profile_plugin.answers.verb import Asked, verb
 from tpu_profile_plugin.answers.verbs.ops import op_ids
 from tpu_profile_plugin.opening import OpenRun
 from tpu_profile_plugin.run.catalogue.communication import ANSWERED
+from tpu_profile_plugin.run.facts import lacks_communication
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -28,6 +29,8 @@ def collectives(
     """
     run = asked.run
     run.communication()  # raises NoData without devices
+    if (lacks := lacks_communication(run.facts)) is not None:
+        return Answer(Link("communication"), cannot=asked.cannot(lacks))
     page: Any = run.payload("communication")
     ops: Table = page.ops
     text = find.casefold()
