@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builders import planes
 from builders.answers import answer
-from builders.profiles.planted import cpu, evidence, finding, findings
+from builders.profiles.planted import cpu, evidence, finding, findings, tf_loop
 from builders.programs.hlo import metadata_plane, op, program
 
 from tpu_profile_plugin.tools import registry
@@ -272,3 +272,11 @@ def test_eager_ops_of_tensorflow(call, told):
     found = [one for one in largest(torch(main)) if "eager" in one["title"]]
     assert [one["title"] for one in found] == (["45.0% of the step: eager ops (Mul)"] if told else [])
     assert all("tf.function" in one["advice"] for one in found)
+
+
+def test_without_a_cost_the_largest_wait_is_named():
+    """Calls of TensorFlow that take longer than calls do: the graph's threads may have waited for a core."""
+    ops = "400 200 MatMul:MatMul\n600 200 Conv2D:Conv2D\n800 150 Relu:Relu"
+    [found] = largest(tf_loop("0 990 FunctionRun\n5 980 KernelAndDeviceFunc::Run", ops))
+    assert found["title"] == "Devices wait 44.0% of the step while the host runs KernelAndDeviceFunc::Run"
+    assert (found["share"], evidence(found)["Waiting meanwhile, of the step"]) == (0.0, pytest.approx(44.0))
