@@ -19,7 +19,7 @@ def trend(
     asked: Asked,
     *,
     match: Annotated[str, "Only runs whose name matches this pattern, such as `nightly/*`."] = "*",
-    most_read: Annotated[int, "How many runs that are not known yet may be read now; 0 for none."] = 20,
+    most_read: Annotated[int, "How many runs that are not known yet may be read now; 0 for none."] = 100,
 ) -> Answer:
     """Since when steps take longer or shorter over the runs of the logdir, by how much, and where.
 
