@@ -217,7 +217,7 @@ describe("times", () => {
 
   it("appear in tooltips; merged blocks show their count", () => {
     expect(describeBox(trace, 0)).toEqual(["outer", "start 10 ps", "duration 0.04 ns", "Ops"]);
-    expect(describeBox(trace, 4).slice(0, 2)).toEqual(["5 events, too short to draw separately", "mostly inner"]);
+    expect(describeBox(trace, 4).slice(0, 2)).toEqual(["5 events, too short to draw separately", "such as inner"]);
   });
 });
 

@@ -40,7 +40,7 @@ def notes(run: RunBudget, length_ms: int) -> list[str]:
     ("longest", "told"),
     [
         (19, []),
-        (21, ["The median step takes 10 ms; 1 of 10 steps takes longer than 15 ms, up to 21 ms."]),
+        (21, ["From begin to begin, the median step takes 10 ms; 1 of 10 steps takes longer than 15 ms, up to 21 ms."]),
     ],
 )
 def test_exceptions_that_raise_the_mean_by_more_than_a_tenth(longest: int, told: list[str]) -> None:

@@ -445,7 +445,8 @@ def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
     )
 
 
-def pointed(part: Part) -> Evidence:
-    """The evidence that tells a finding's place."""
+def pointed(part: Part, saving_ps: float) -> Evidence:
+    """The evidence that tells a finding's place; with more time than the finding, it has other time as well."""
     what = f"{shown(part.place)}, {duration(round(part.lost.ps))} per step and device"
-    return Evidence("Largest part", what, "", "", {})
+    inside = round(part.lost.ps) <= round(saving_ps)
+    return Evidence("Largest part" if inside else "Largest part of the step that has a name", what, "", "", {})

@@ -217,7 +217,7 @@ def _without_recording(
 
 def _pointing(entry: RuleFinding, part: Part) -> RuleFinding:
     """A finding, and the place of the time that it explains."""
-    evidence = (*entry.finding.evidence[:2], pointed(part), *entry.finding.evidence[2:])
+    evidence = (*entry.finding.evidence[:2], pointed(part, entry.finding.saving_ps), *entry.finding.evidence[2:])
     return replace(entry, finding=replace(entry.finding, evidence=evidence))
 
 

@@ -33,7 +33,10 @@ _START = {
     False: "{label} ({length}) is left out: {count} of {what} lasted {wait}, as when kernels are loaded at first use.",
 }
 """Why a step counts nowhere, by whether collectives are the cause."""
-_SLOW = "The median step takes {median}; {count} of {steps} steps {take} longer than {limit}, up to {longest}."
+_SLOW = (
+    "From begin to begin, the median step takes {median}; {count} of {steps} steps {take} longer than {limit}, "
+    "up to {longest}."
+)
 _COVERED = "The steps cover {share:.1%} of the recording. Not in steps: {rest}."
 _MEAN = 1.1
 """Least mean, in medians, for a note on what makes the difference."""

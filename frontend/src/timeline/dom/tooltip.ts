@@ -83,7 +83,7 @@ export function describe(trace: Trace, box: BoxIndex): string[] {
   const most = trace.strings[trace.name[box]!] ?? "";
   return [
     `${formatCount(trace.count[box])} events, too short to draw separately`,
-    `mostly ${most.slice(0, NAME_LENGTH)}`,
+    `such as ${most.slice(0, NAME_LENGTH)}`,
     ...lines,
     "double click to zoom in",
   ];

@@ -99,7 +99,7 @@ export function TimelineCard({ page, memory, own, file, zoom, onZoom }: Props) {
           </button>
         </p>
       ) : isUnnamed(memory) ? (
-        <p class="dim">No op names: only TensorFlow records them; for JAX, see the Memory viewer.</p>
+        <p class="dim">No op names were recorded. Of JAX, the Memory viewer has the ops of a program; TensorFlow records them with its memory events.</p>
       ) : null}
     </Moments>
   );
