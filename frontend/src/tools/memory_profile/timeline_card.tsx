@@ -99,7 +99,9 @@ export function TimelineCard({ page, memory, own, file, zoom, onZoom }: Props) {
           </button>
         </p>
       ) : isUnnamed(memory) ? (
-        <p class="dim">No op names were recorded. Of JAX, the Memory viewer has the ops of a program; TensorFlow records them with its memory events.</p>
+        <p class="dim">
+          No op names were recorded. Of JAX, the Memory viewer has the ops of a program; TensorFlow records them with its memory events.
+        </p>
       ) : null}
     </Moments>
   );
