@@ -339,7 +339,7 @@ class OpenLogdir:
         def labels(files: RunFiles) -> dict[str, str]:
             return {} if isinstance(self._logdir, SingleRun) else labels_in(self._logdir.labels(files))
 
-        runs = self._chosen_runs(match)
+        runs = self._chosen_runs(match, "match")
         listed = [Listed(one.files, one, functools.partial(labels, one.files)) for one in runs]
         return trend(listed, KeptSummaries(), on_run, most_read)
 
@@ -374,7 +374,7 @@ class OpenLogdir:
 
         return start(self._chosen_runs(runs), statement, limits)
 
-    def _chosen_runs(self, names: str | Sequence[str]) -> list[OpenRun]:
+    def _chosen_runs(self, names: str | Sequence[str], argument: str | None = None) -> list[OpenRun]:
         """The runs with these names, or whose names match a pattern; raises NotFound, BadRequest for a long pattern."""
         if not isinstance(names, str):
             return [self.run(name) for name in names]
@@ -385,7 +385,7 @@ class OpenLogdir:
             return chosen
         known = ", ".join(run.name for run in runs[:_MOST_NAMED])
         message = f"No run matches {names[:200]!r}; there are {known}." if runs else self.why_no_run()
-        raise NotFound(message, code="run_not_found")
+        raise NotFound(message, code="run_not_found", **({} if argument is None else {"argument": argument}))
 
     def why_no_run(self) -> str:
         """Why the logdir has no run: its problems, or the layout of a run."""

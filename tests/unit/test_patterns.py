@@ -34,6 +34,8 @@ MADE = {
     "cache.codec": "names of rooms of this package",
     "analysis.memory.allocations": "one of two patterns without much in them",
     "analysis.common.op_names": "phrases of this package",
+    "analysis.findings.blamed": "an escaped name between two looks at one character",
+    "analysis.findings.part_advice": "the package's tables of advice",
     "analysis.findings.rules.host.debug_callbacks": "its own constant, which is tried below",
 }
 CHARACTERS = "a0_./- :$<>()[]{},=A\n\"'#@%*\\~;|+!é"

@@ -86,7 +86,7 @@ metadata "%fusion.1 = f32[8] fusion(x)" {hlo_category="convolution fusion", flop
 
 def test_arguments_are_the_stats_of_the_event_and_of_its_metadata(tmp_path: Path) -> None:
     found = made(tmp_path, OPS)
-    first, second, plain = found.lines()["/device:TPU:0", "XLA Ops"][:3]
+    first, second, plain = found.lines()["TPU 0", "XLA Ops"][:3]
     shared: dict[str, Any] = {"long_name": "%fusion.1 = f32[8] fusion(x)", "tf_op": "a/b"}
     assert (first.name, first.category) == ("fusion.1", "convolution fusion")
     assert first.args == {**shared, "flops": 5, "note": "own", "left": -7}
@@ -107,14 +107,14 @@ def test_times_are_rounded_down_and_exact_durations_kept(tmp_path: Path) -> None
     text = (
         'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n1500ps +700ps a\n2200ps +1800ps b\n4000ps +2000ps c\n6ns +1ps d'
     )
-    found = made(tmp_path, text).lines()["/device:GPU:0", "Stream #1"]
+    found = made(tmp_path, text).lines()["GPU 0", "Stream #1"]
     assert times(found) == [(1, 2, "a", 0), (2, 4, "b", 0), (4, 6, "c", 0), (6, 6, "d", 0)]
     assert [one.args.get("duration_ps") for one in found] == [700, 1800, None, 1]
 
 
 def test_a_stat_with_the_name_of_the_exact_duration_is_kept(tmp_path: Path) -> None:
     text = 'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n0ps +1ps a {duration_ps=5}'
-    (one,) = made(tmp_path, text).lines()["/device:GPU:0", "Stream #1"]
+    (one,) = made(tmp_path, text).lines()["GPU 0", "Stream #1"]
     assert one.args == {"duration_ps": 5}
 
 
@@ -172,7 +172,7 @@ def test_counters_have_units_and_all_samples(tmp_path: Path) -> None:
         [(3 * US, -1)],
         [(1 * US, 7), (2 * US, 9)],
     ]
-    assert all(lane.process.process.process_name == "/device:GPU:0" for lane in counters)
+    assert all(lane.process.process.process_name == "GPU 0" for lane in counters)
 
 
 START = 'plane 9 "Task Environment" {profile_start_time=u1700000000000000000}\n'
@@ -189,11 +189,11 @@ def test_hosts_are_processes_of_their_own(tmp_path: Path) -> None:
     found = made(tmp_path, OPS, OPS)
     processes = [lane.descriptor.process for lane in found.lanes.values() if lane.descriptor.HasField("process")]
     assert [(one.pid, one.process_name, list(one.process_labels)) for one in processes] == [
-        (1004, "h0 /device:TPU:0", ["h0"]),
-        (2004, "h1 /device:TPU:0", ["h1"]),
+        (1004, "h0 TPU 0", ["h0"]),
+        (2004, "h1 TPU 0", ["h1"]),
     ]
     lines = found.lines()
-    assert times(lines["h0 /device:TPU:0", "XLA Ops"]) == times(lines["h1 /device:TPU:0", "XLA Ops"])
+    assert times(lines["h0 TPU 0", "XLA Ops"]) == times(lines["h1 TPU 0", "XLA Ops"])
 
 
 def _rank(shift: int) -> str:

@@ -84,7 +84,7 @@ MENU = ("time_budget", "hlo_stats", "op_profile", "framework_op_stats", "memory_
     ("profile", "offered"),
     [
         ("a TPU", ("time_budget", "hlo_stats", "op_profile", "framework_op_stats")),
-        ("programs of a TPU", ()),
+        ("programs of a TPU", ("time_budget",)),  # runs of programs are as good as ops for time
         ("a GPU with ops", ("time_budget", "hlo_stats", "op_profile", "framework_op_stats")),
         ("a GPU with kernels", ("time_budget",)),
         ("an empty GPU", ()),

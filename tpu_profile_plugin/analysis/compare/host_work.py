@@ -164,7 +164,7 @@ def fingerprint(name: str, category: str, provenance: str, expression: str, sour
         tuple(f"{shape[1]}[{shape[2]}]" for shape in shapes),
         framework_op(provenance),
         source,
-        _NUMBER.sub("", name.lstrip("%")),
+        _NUMBER.sub("", program_name(name.lstrip("%"))),  # runs of programs stand for ops where those are missing
     )
 
 

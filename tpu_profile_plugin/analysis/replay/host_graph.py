@@ -24,11 +24,16 @@ from tpu_profile_plugin.analysis.replay.handoffs import NO_HANDOFFS, Handoffs, h
 from tpu_profile_plugin.analysis.replay.links import launch_points
 from tpu_profile_plugin.columns import Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64, U8, Bools
+from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.units import PS_PER_US
 
 MAIN = 0
 """The chain of the main thread."""
 _NEAR_PS = 10 * PS_PER_US
+_MOST_QUEUES = 512
+"""Of all devices of a host: eight with dozens of streams each."""
+_MOST_COMPARED = 128
+"""Queues of a device that may wait for each other: those with most pieces of work, if a recording has more."""
 _NEAR_SHARE = 0.01
 """Work of one queue that begins so soon after another queue's, or in this share of the time that it had nothing else
 to wait for, may have waited for it: that this is a coincidence is unlikely."""
@@ -216,6 +221,8 @@ def host_graph(
     queues = (
         [] if within else [q for i, d in enumerate(devices) for q in _queues(space, plane, i, d, calls, main, host)]
     )
+    if len(queues) > _MOST_QUEUES:
+        raise NoData(f"The recording has {len(queues):,} queues of devices; at most {_MOST_QUEUES} can be replayed.")
     return _graph(devices, steps, queues, recorded.runs, keep_runs(recorded, len(devices)), (host, plane, main), thread)
 
 
@@ -474,7 +481,12 @@ def _connect(build: _Builder, queues: Sequence[_Queue], pieces: Sequence[Times],
     nodes = np.arange(len(main_begin))
     build.edge(nodes[1:], nodes[:-1], main_begin[1:] - main_end[:-1], Why.ORDER)
     before = [np.append(_NEVER, queue.end[:-1]) for queue in queues]
-    near = [_near(build, queues, numbers, i, before[i]) for i in range(len(queues))]
+    near = [np.zeros(len(queue.begin), np.bool_) for queue in queues]
+    for device in {queue.device for queue in queues}:
+        busiest = sorted((i for i, one in enumerate(queues) if one.device == device), key=lambda i: -len(queues[i].end))
+        some = [(numbers[i], queues[i]) for i in busiest[:_MOST_COMPARED]]
+        for i in busiest[:_MOST_COMPARED]:
+            near[i] = _near(build, some, (numbers[i], queues[i]), before[i])
     known = [queue.launched != NO_LAUNCH for queue in queues]
     for device in {queue.device for queue in queues}:
         mine = [i for i, queue in enumerate(queues) if queue.device == device]
@@ -504,17 +516,18 @@ def _connect(build: _Builder, queues: Sequence[_Queue], pieces: Sequence[Times],
     return sum(int(some.sum()) for some in known) / starts if starts else 0.0
 
 
-def _near(build: _Builder, queues: Sequence[_Queue], numbers: Sequence[int], of: int, before: I64) -> Bools:
+def _near(build: _Builder, others: Sequence[tuple[int, _Queue]], of: tuple[int, _Queue], before: I64) -> Bools:
     """Edges to a queue from others of its device; returns the pieces that begin when one of another queue has ended.
 
     A collective waits for what was launched before it on other queues. Anything else that begins when work of another
     queue ends, and not when the launch or the work before does, may have waited for it.
     """
-    queue, explained = queues[of], np.zeros(len(queues[of].begin), np.bool_)
+    at, queue = of
+    explained = np.zeros(len(queue.begin), np.bool_)
     ready = np.maximum(before, queue.launched)
     free = np.where(ready > _NEVER, queue.begin - np.maximum(ready, int(queue.begin.min(initial=0))), 0)
-    for number, other in zip(numbers, queues, strict=True):
-        if other is queue or other.device != queue.device or not len(other.end):
+    for number, other in others:
+        if other is queue or not len(other.end):
             continue
         last = np.searchsorted(other.end, queue.begin, side="right") - 1
         earlier = np.searchsorted(np.maximum.accumulate(other.launched), queue.launched, side="right") - 1
@@ -525,7 +538,7 @@ def _near(build: _Builder, queues: Sequence[_Queue], numbers: Sequence[int], of:
         rows = np.flatnonzero(near | (queue.talks & (last >= 0) & (queue.launched != NO_LAUNCH)))
         lag = np.where(near, queue.begin - ended, 0)[rows]
         build.edge(
-            build.beginning(numbers[of], queue.begin[rows]), build.ending(number, ended[rows]), lag, Why.NEAR
+            build.beginning(at, queue.begin[rows]), build.ending(number, ended[rows]), lag, Why.NEAR
         )  # fmt: skip
     return explained
 

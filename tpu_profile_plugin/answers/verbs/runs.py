@@ -35,6 +35,8 @@ def runs(asked: Asked, *, match: Annotated[str, "Only runs whose name contains t
     further = [Next("overview", {"run": run.name}, "what the run is, and what limits it") for run in found[:3]]
     if base := run_before(found[0].name, [run.name for run in found]):
         further.append(Next("compare", {"run": found[0].name, "base": base}, "what changed since the run before"))
+    if len(found) > 1:
+        further.append(Next("trend", {}, "since when steps take longer or shorter over the runs, and where"))
     return Answer(Link(""), {"runs_found": len(found)}, Table(RUNS, rows, name="runs"), next=tuple(further))
 
 
