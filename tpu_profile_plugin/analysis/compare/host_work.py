@@ -164,7 +164,7 @@ def fingerprint(name: str, category: str, provenance: str, expression: str, sour
         tuple(f"{shape[1]}[{shape[2]}]" for shape in shapes),
         framework_op(provenance),
         source,
-        _NUMBER.sub("", program_name(name.lstrip("%"))),  # runs of programs stand for ops where those are missing
+        _NUMBER.sub("", name.lstrip("%")),
     )
 
 
@@ -307,9 +307,11 @@ def describe(work: HostWork, ops: HostOps, hlo: HloOps) -> DescribedWork:
     insides: list[frozenset[str]] = []
     for program, name in work.keys:
         facts = ops.facts.get((program, name))
-        modules.append(ops.modules.get(program) or (f"({program})" if program else ""))
+        # Where no ops were recorded, a run of a program is one: it is that program, and matches runs of others.
+        is_run = facts is None and not program and _PROGRAM.search(name) is not None
+        modules.append(name if is_run else ops.modules.get(program) or (f"({program})" if program else ""))
         if facts is None:
-            prints.append(fingerprint(name or CONTAINERS, "", "", "", ""))
+            prints.append(fingerprint("run" if is_run else name or CONTAINERS, "", "", "", ""))
             insides.append(frozenset())
             continue
         op_print = fingerprint(name, facts.category, facts.framework_op, facts.expression, facts.source)
