@@ -35,6 +35,7 @@ def test_the_newest_first_with_hosts_and_size(logdir: OpenLogdir) -> None:
     assert [(one["verb"], one["arguments"]) for one in envelope["next"]] == [
         *(("overview", {"run": name}) for name in NAMES),
         ("compare", {"run": NAMES[0], "base": NAMES[2]}),
+        ("trend", {}),
     ]
 
 
