@@ -333,8 +333,8 @@ class OpenLogdir:
 
         Each run is read once; its summary stays in the user's private cache. Raises NotFound without such runs.
         """
-        from tpu_profile_plugin.trend.summaries import KeptSummaries, labels_in
-        from tpu_profile_plugin.trend.trend import Listed, trend
+        from tpu_profile_plugin.trend.summaries import KeptSummaries, Listed, labels_in
+        from tpu_profile_plugin.trend.trend import trend
 
         def labels(files: RunFiles) -> dict[str, str]:
             return {} if isinstance(self._logdir, SingleRun) else labels_in(self._logdir.labels(files))

@@ -13,6 +13,7 @@ from tpu_profile_plugin.answers.text import in_markdown
 from tpu_profile_plugin.commands.trend import read
 from tpu_profile_plugin.errors import BadRequest, ProfileError, StorageFailed
 from tpu_profile_plugin.system.terminal import one_line
+from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.trend.gate import Judged
@@ -101,11 +102,7 @@ def _told(one: Judged) -> str:
     def value(number: float) -> str:
         kind = METRICS[one.limit.metric].kind
         return (
-            f"{number:.1%}"
-            if kind == "share"
-            else time_text(number)
-            if kind == "time"
-            else f"{number / 2**20:,.1f} MiB"
+            f"{number:.1%}" if kind == "share" else time_text(number) if kind == "time" else f"{number / MIB:,.1f} MiB"
         )
 
     if one.verdict == "inconclusive":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.answers.text import in_markdown
-from tpu_profile_plugin.commands.answer import VerbCommand, print_answer
+from tpu_profile_plugin.commands.answer import define_shared, print_answer
 from tpu_profile_plugin.errors import BadRequest, StorageFailed
 from tpu_profile_plugin.system.terminal import one_line
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.trend.trend import Trend
 
 HELP = "say since when steps take longer or shorter, and where"
-_VERB = VerbCommand("trend")
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-read", type=int, metavar="N", help="read at most N runs that are not known yet (default: all)"
     )
-    parser.add_argument("--cursor", help=argparse.SUPPRESS)
-    parser.add_argument("--max-bytes", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--address", help=argparse.SUPPRESS)
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    define_shared(parser, ("text", "json", "markdown"))
     parser.epilog = (
         "exit status: 0 told, 1 no run can be read; runs are read once, an interrupted command goes on later"
     )

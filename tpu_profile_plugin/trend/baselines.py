@@ -10,7 +10,7 @@ from typing import Any
 from tpu_profile_plugin.analysis.trend.summary import RunSummary
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, NotFound
 from tpu_profile_plugin.system.files import make_private
-from tpu_profile_plugin.trend.summaries import encoded, from_object
+from tpu_profile_plugin.trend.summaries import encoded, from_object, replace_text
 from tpu_profile_plugin.units import MIB
 
 _MOST_NAME = 100
@@ -79,6 +79,4 @@ def _write(path: Path, known: Mapping[str, Sequence[RunSummary]]) -> None:
     if path == default_file():
         make_private(path.parent)
     listed = {name: [json.loads(encoded(run)) for run in runs] for name, runs in sorted(known.items())}
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(json.dumps({"baselines": listed}, indent=1, sort_keys=True) + "\n")
-    temporary.replace(path)
+    replace_text(path, json.dumps({"baselines": listed}, indent=1, sort_keys=True) + "\n")

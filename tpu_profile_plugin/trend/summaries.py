@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,26 +78,35 @@ def _key(files: RunFiles) -> str:
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run of a logdir: its files, itself, and what reads its labels."""
+
+    files: RunFiles
+    run: Run
+    labels: Callable[[], Mapping[str, str]]
+
+
 def summarized(
-    runs: Iterable[tuple[RunFiles, Run, Callable[[], Mapping[str, str]]]],
+    listed: Iterable[Listed],
     kept: KeptSummaries,
     most_read: int | None = None,
 ) -> Iterator[tuple[RunSummary, bool]]:
     """The summary of each run, and whether it was read now; of a run beyond `most_read` that are read, none.
 
     Args:
-      runs: the files, the run, and what reads its labels.
+      listed: the runs.
       kept: of earlier calls.
       most_read: how many may be read now; None for all.
     """
     read = 0
-    for files, run, labels in runs:
-        found = kept.known(files)
+    for one in listed:
+        found = kept.known(one.files)
         if found is None and (most_read is None or read < most_read):
             read += 1
-            yield kept.make(run, files, labels()), True
+            yield kept.make(one.run, one.files, one.labels()), True
         elif found is not None:
-            yield replace(found, labels=dict(labels())), False
+            yield replace(found, labels=dict(one.labels())), False
 
 
 # Files of summaries.
@@ -111,10 +120,15 @@ def encoded(summary: RunSummary) -> str:
 def write_file(path: Path, summaries: Iterable[RunSummary]) -> int:
     """Writes a file of summaries in place of what it has; returns how many. Raises OSError."""
     lines = [encoded(one) for one in summaries]
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text("".join(f"{line}\n" for line in lines))
-    temporary.replace(path)
+    replace_text(path, "".join(f"{line}\n" for line in lines))
     return len(lines)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file that is complete or as before. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(text)
+    temporary.replace(path)
 
 
 def read_file(path: Path) -> list[RunSummary]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from tpu_profile_plugin.analysis.budget.categories import LABELS
 from tpu_profile_plugin.analysis.trend.series import Event, Part, Series, series_of
 from tpu_profile_plugin.analysis.trend.summary import PlaceTime, RunSummary
-from tpu_profile_plugin.logdir import RunFiles
-from tpu_profile_plugin.run.run import Run
-from tpu_profile_plugin.trend.summaries import KeptSummaries, summarized
+from tpu_profile_plugin.trend.summaries import KeptSummaries, Listed, summarized
 from tpu_profile_plugin.units import MS_PER_S, PS_PER_MS
 
 MOST_PARTS = 5
@@ -20,15 +18,6 @@ _MOST_LABELS = 3
 
 OnRun = Callable[[int, int, str], None]
 """Is told how many runs are known, of how many, and the name of the one that was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A run of a logdir: its files, itself, and what reads its labels."""
-
-    files: RunFiles
-    run: Run
-    labels: Callable[[], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +46,7 @@ def trend(
 ) -> Trend:
     """The trend of runs; those that are not kept are read now, at most `most_read` of them, and kept one by one."""
     found: list[RunSummary] = []
-    given = ((one.files, one.run, one.labels) for one in listed)
-    for summary, is_new in summarized(given, kept, most_read):
+    for summary, is_new in summarized(listed, kept, most_read):
         found.append(summary)
         if on_run is not None and is_new:
             on_run(len(found), len(listed), summary.run)

@@ -13,7 +13,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, LABELS
 from tpu_profile_plugin.analysis.compare.run_work import LEAST_ACCELERATOR, LEAST_CPU, student
 from tpu_profile_plugin.analysis.trend.change_points import difference
-from tpu_profile_plugin.analysis.trend.series import common_factor
+from tpu_profile_plugin.analysis.trend.series import columns_of, common_factor
 from tpu_profile_plugin.analysis.trend.summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
 
@@ -243,14 +243,8 @@ def _without_machine(
     machine and a program that is slower all over look alike.
     """
     both = [one for one in (*base, *runs) if one.conditions is not None]
-    keys = {place.key: row for row, place in enumerate(place for one in both for place in one.places)}
-    rows = {key: row for row, key in enumerate(keys)}
-    times = np.zeros((len(both), len(rows)))
-    for row, one in enumerate(both):
-        for place in one.places:
-            times[row, rows[place.key]] = place.ps
     step = np.array([one.step_ps for one in both])
-    factor = common_factor(times, step)
+    factor = common_factor(columns_of(both)[1], step)
     if bool((factor == 1).all()):
         return old, new, 0.0
     adjusted = step / factor

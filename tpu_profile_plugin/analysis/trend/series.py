@@ -64,7 +64,7 @@ class Part:
 
     @property
     def delta(self) -> float:
-        """What it adds to the step."""
+        """The difference that it makes to the step, in ps."""
         return self.after - self.before
 
 
@@ -158,7 +158,7 @@ def _changed(before: RunSummary, after: RunSummary) -> str:
 
 def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     step = np.array([one.step_ps for one in runs])
-    places, times = _columns(runs)
+    places, times = columns_of(runs)
     factor = common_factor(times, step)
     adjusted = without_factor(step, factor)
     raw, left = (spread(np.log(values)) for values in (step, adjusted))
@@ -173,8 +173,8 @@ def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     )
 
 
-def _columns(runs: Sequence[RunSummary]) -> tuple[list[PlaceTime], F64]:
-    """All places and float64[n, k], their times by run."""
+def columns_of(runs: Sequence[RunSummary]) -> tuple[list[PlaceTime], F64]:
+    """All places, and float64[n, k], their times in ps by run."""
     rows: dict[tuple[str, str, str], int] = {}
     places: list[PlaceTime] = []
     for run in runs:

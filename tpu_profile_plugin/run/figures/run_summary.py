@@ -8,6 +8,7 @@ from tpu_profile_plugin.analysis.trend.summary import Conditions, RunSummary, de
 from tpu_profile_plugin.errors import NoData, ProfileError
 from tpu_profile_plugin.run.figures.comparison import RunSide, run_side
 from tpu_profile_plugin.run.hosts import RunHosts
+from tpu_profile_plugin.units import NS_PER_MS
 
 NO_STEPS = "The recording has no steps."
 
@@ -28,7 +29,7 @@ def run_summary(run: RunHosts, name: str, written_ms: int, labels: Mapping[str, 
         side = run_side(run)
     except ProfileError as error:
         return RunSummary(name, written_ms, plain, problem=error.message)
-    began_ms = side.environment.start_ns // 1_000_000 or written_ms
+    began_ms = side.environment.start_ns // NS_PER_MS or written_ms
     if not side.work.steps or side.recorded_steps is None:
         return RunSummary(name, began_ms, plain, problem=NO_STEPS)
     work = side.work
