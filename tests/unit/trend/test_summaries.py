@@ -165,3 +165,14 @@ def test_a_damaged_file_of_baselines(tmp_path: Path, text: str):
     path.write_text(text)
     with pytest.raises(CorruptProfile, match=r"b\.json"):
         baselines(path)
+
+
+def test_a_step_is_with_the_time_until_the_next_however_little_that_is(logdir: Path):
+    """10 us are 2 % of one run's step and 0.4 % of the other's."""
+    for name, length in (("x500", 500), ("x2500", 2500)):
+        write(logdir, {f"plugins/profile/{name}/h.xplane.pb": profile({"dot": length})})
+    found = tpu_profile_plugin.open(str(logdir)).trend("x*").runs
+    assert {one.run: (one.step_ps, one.conditions.unit) for one in found} == {
+        "x500": (510e6, "time from step to step"),
+        "x2500": (2510e6, "time from step to step"),
+    }

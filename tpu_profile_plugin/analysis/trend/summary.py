@@ -56,7 +56,7 @@ class Conditions:
       device: type of the devices, "" if unknown.
       devices, hosts: how many.
       frameworks: their keys.
-      unit: what a step is: "step", "time from step to step", "recording".
+      unit: what a step is: "time from step to step"; "step" in a recording of one.
     """
 
     program: str
@@ -77,7 +77,7 @@ class RunSummary:
       labels: by key, such as "commit".
       problem: why it has no figures; "" if it has.
       conditions: None without figures.
-      step_ps: mean of the ordinary steps, those not far above the median.
+      step_ps: mean of the ordinary steps, those not far above the median, with the time until the next.
       step_sd_ps: their standard deviation.
       steps: how many steps.
       single_ps: what single long steps add to the mean of all.
