@@ -36,7 +36,7 @@ def test_a_shift_is_told_with_its_run_its_labels_and_its_op(logdir: Path, capsys
     [line] = [line for line in told.out.splitlines() if "slower" in line]
     assert line.strip().startswith("4.2% slower (3.7% to 4.7%)")
     assert "since r08 (commit old -> new)" in line
-    assert "op2 +0.040" in line
+    assert "op2 +40 us." in line
     assert main(["trend", str(logdir), "--format", "json"]) == 0
     answer = json.loads(capsys.readouterr().out)["answer"]
     [shift] = answer["shifts"]

@@ -13,7 +13,7 @@ from tpu_profile_plugin.answers.text import in_markdown
 from tpu_profile_plugin.commands.trend import read
 from tpu_profile_plugin.errors import BadRequest, ProfileError, StorageFailed
 from tpu_profile_plugin.system.terminal import one_line
-from tpu_profile_plugin.units import MIB
+from tpu_profile_plugin.units import MIB, duration
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.trend.gate import Judged
@@ -97,12 +97,11 @@ def baselines_file(options: argparse.Namespace) -> Path:
 
 def _told(one: Judged) -> str:
     from tpu_profile_plugin.analysis.trend.gate import METRICS
-    from tpu_profile_plugin.trend.trend import time_text
 
     def value(number: float) -> str:
         kind = METRICS[one.limit.metric].kind
         return (
-            f"{number:.1%}" if kind == "share" else time_text(number) if kind == "time" else f"{number / MIB:,.1f} MiB"
+            f"{number:.1%}" if kind == "share" else duration(number) if kind == "time" else f"{number / MIB:,.1f} MiB"
         )
 
     if one.verdict == "inconclusive":

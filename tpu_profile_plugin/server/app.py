@@ -29,6 +29,7 @@ from tpu_profile_plugin.server.reading import Routes
 from tpu_profile_plugin.server.report_route import ReportRoutes
 from tpu_profile_plugin.server.results import Results
 from tpu_profile_plugin.server.sources import SourceRoutes
+from tpu_profile_plugin.server.trend_route import TrendRoutes
 from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Server:
         self._capture = CaptureRoutes(options)
         self._sources = SourceRoutes(options.source_root)
         self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self._table_files)
+        self._trend = TrendRoutes(self._catalog, lambda: self._private("runs") if options.disk_bytes else None)
         self._queue = JobQueue(self._routes.page)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
@@ -138,6 +140,7 @@ class Server:
             "/progress": routes.progress,
             "/report": self.reports.report,
             "/source_text": self._sources.text,
+            "/trend": self._trend.trend,
             "/query_about": self._sql.about,
             "/query_status": self._sql.status,
             "/query_result": self._sql.result,

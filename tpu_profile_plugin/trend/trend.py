@@ -10,7 +10,7 @@ from tpu_profile_plugin.analysis.budget.categories import LABELS
 from tpu_profile_plugin.analysis.trend.series import Event, Part, Series, series_of
 from tpu_profile_plugin.analysis.trend.summary import PlaceTime, RunSummary
 from tpu_profile_plugin.trend.summaries import KeptSummaries, Listed, summarized
-from tpu_profile_plugin.units import MS_PER_S, PS_PER_MS
+from tpu_profile_plugin.units import MS_PER_S, duration
 
 MOST_PARTS = 5
 """Places that a sentence names."""
@@ -75,7 +75,7 @@ def about(series: Series) -> str:
     """How long a step takes and how far it varies, in a sentence."""
     count, (raw, left) = len(series.runs), series.variation
     runs = f"{count} run{'' if count == 1 else 's'}"
-    text = f"{runs}, {_days(series.runs)}; the last step takes {time_text(series.step_ps[-1])}"
+    text = f"{runs}, {_days(series.runs)}; the last step takes {duration(series.step_ps[-1])}"
     if count < 2:
         return f"{text}."
     text += f", and steps vary by {raw:.1%} from run to run"
@@ -90,14 +90,14 @@ def sentence(series: Series, event: Event) -> str:
         if event.kind == "moved":
             return f"Time moved {since}, and the step takes as long as before: {parts_text(event)}."
         delta = sum(part.delta for part in event.parts)
-        size = f"{time_text(abs(delta))} {'more' if delta > 0 else 'less'}"
+        size = f"{duration(abs(delta))} {'more' if delta > 0 else 'less'}"
         hidden = f"which steps that vary by {series.variation[1]:.1%} hide"
         return f"Places take {size} {since}, {hidden}: {parts_text(event)}."
     shift = event.step
     change = shift.delta / shift.before
     word = "slower" if change > 0 else "faster"
     size = f"{abs(change):.1%} {word} ({_between(shift.low / shift.before, shift.high / shift.before)})"
-    levels = f"{time_text(shift.before)} to {time_text(shift.after)}"
+    levels = f"{duration(shift.before)} to {duration(shift.after)}"
     gone = f", gone since {series.runs[event.gone].run}" if event.gone is not None else ""
     because = f": {parts_text(event)}" if event.parts else ""
     return f"{size} {since}, {levels}{gone}{because}."
@@ -116,9 +116,9 @@ def parts_text(event: Event) -> str:
 
 
 def part_text(part: Part) -> str:
-    """A contribution: "dense/dot (train.py:41) +0.31 ms"."""
+    """A contribution: "dense/dot (train.py:41) +310 us"."""
     sign = "+" if part.delta > 0 else "-"
-    return f"{place_text(part.place)} {sign}{time_text(abs(part.delta))}"
+    return f"{place_text(part.place)} {sign}{duration(abs(part.delta))}"
 
 
 def place_text(place: PlaceTime) -> str:
@@ -152,13 +152,6 @@ def _days(runs: Sequence[RunSummary]) -> str:
 def day(run: RunSummary) -> str:
     """When a run was recorded, as a date; "" if unknown."""
     return f"{datetime.fromtimestamp(run.written_ms / MS_PER_S):%Y-%m-%d}" if run.written_ms else ""
-
-
-def time_text(ps: float) -> str:
-    """A time in ms with four digits."""
-    ms = ps / PS_PER_MS
-    digits = next((places for places, most in ((4, 0.99995), (3, 9.9995), (2, 99.995), (1, 999.95)) if ms < most), 0)
-    return f"{ms:,.{digits}f} ms"
 
 
 def lines(found: Trend) -> Iterator[str]:
