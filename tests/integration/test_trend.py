@@ -42,7 +42,7 @@ def test_a_shift_is_told_with_its_run_its_labels_and_its_op(logdir: Path, capsys
     [shift] = answer["shifts"]
     assert (shift["since"], shift["kind"], shift["labels"]) == ("r08", "step", "commit old -> new")
     assert shift["change_percent"] == pytest.approx(4.2, abs=0.05)
-    assert shift["places"].startswith("op2 +0.040")
+    assert shift["places"] == "op2 +40 us"
 
 
 def test_an_empty_logdir_has_no_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
