@@ -117,15 +117,16 @@ def test_a_small_file_that_decompresses_to_a_huge_one_is_rejected(board, logdir)
     assert f"{len(bomb)} bytes decompresses to more than 19 MiB" in message
 
 
-def test_planes_beyond_the_limit_are_not_read(board, logdir):
-    data = b"".join(plane(f"/device:TPU:{i}") for i in range(5000)) + plane("/host:CPU", [line("a", [event(1, 0, 1)])])
+@pytest.mark.parametrize(("name", "read"), [("/device:TPU:", 256), ("/host:", 4096)])
+def test_planes_beyond_the_limit_are_not_read(board, logdir, name, read):
+    data = b"".join(plane(f"{name}{i}") for i in range(5000)) + plane("/host:CPU", [line("a", [event(1, 0, 1)])])
     write(logdir, {"damage/plugins/profile/d/h.xplane.pb": data})
     (problem,) = board.json("run_info", run="damage/d")["problems"]
     assert (problem["code"], problem["message"]) == (
         "too_many",
-        "The file has 5001 planes; the first 4096 are read.",
+        f"The file has 5001 planes; the first {read} are read.",
     )
-    assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == 4096
+    assert len(board.json("data", run="damage/d", tag="profile_contents")["rows"]) == read
 
 
 @pytest.mark.parametrize(

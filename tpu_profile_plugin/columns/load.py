@@ -22,8 +22,10 @@ PlaneFilter: TypeAlias = Callable[[str], bool] | Sequence[str] | None
 Reading = Literal["raw", "recorded", "mended"]
 
 
-MAX_PLANES = 4096
-"""Further planes are not read: no host has this many devices, and every plane costs every tool some time."""
+MAX_PLANES, MAX_DEVICES = 4096, 256
+"""Nothing behind so many planes or planes of devices is read: no host has as many, and each costs every tool time."""
+
+_DEVICES = ("/device:", "#Chip ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,9 @@ def _outline(array: NDArray[np.uint8]) -> _Outline:
     planes = _native.outline_space(array)
     total, planes = len(planes), planes[:MAX_PLANES]
     names = _native.texts(array, np.array([plane.name for plane in planes], np.uint64))
-    return _Outline(list(zip(names, planes, strict=True)), total)
+    devices = np.cumsum([name.startswith(_DEVICES) for name in names])
+    read = int(np.searchsorted(devices, MAX_DEVICES, side="right"))
+    return _Outline(list(zip(names, planes, strict=True))[:read], total)
 
 
 def _selection(names: Iterable[str], planes: PlaneFilter) -> list[bool]:

@@ -13,8 +13,9 @@ from builders.checks.perfetto import read
 from builders.profiles import megascale_profiles
 
 from tpu_profile_plugin.analysis.megascale import perfetto
-from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.protos import message
+from tpu_profile_plugin.tools.fleet import megascale_stats
 from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL
 
 STORED = json.loads((Path(__file__).parents[2] / "golden" / "xprof_megascale" / "perfetto.json").read_text())
@@ -70,6 +71,12 @@ def test_flows_reach_the_recv_done_if_wanted() -> None:
 def test_a_trace_is_of_one_host() -> None:
     with pytest.raises(BadRequest, match="choose it"):
         body(TOOL, megascale_profiles.two_steps(), megascale_profiles.two_steps(), perfetto="true")
+
+
+def test_more_tracks_than_any_host_has_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(megascale_stats, "MAX_TRACKS", 1)
+    with pytest.raises(NoData, match="at most 1 can be shown"):
+        body(TOOL, megascale_profiles.two_steps(), perfetto="true")
 
 
 def test_a_profile_without_tpus_has_an_empty_trace() -> None:

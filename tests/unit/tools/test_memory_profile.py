@@ -11,7 +11,7 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.memory.allocations import allocations, timeline
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.tools.memory import memory_profile
+from tpu_profile_plugin.run.figures import memory as figures
 from tpu_profile_plugin.tools.memory.memory_profile import TOOL
 
 
@@ -294,7 +294,7 @@ def test_several_hosts_are_refused() -> None:
 
 
 def test_more_allocators_than_any_host_has_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_profile, "MAX_ALLOCATORS", 1)
+    monkeypatch.setattr(figures, "MAX_ALLOCATORS", 1)
     one = event(1, "Allocation", 1, 10, 100)
     assert answer(TOOL, thread(one))["memoryIds"] == ["0"]
     with pytest.raises(NoData, match="names 2 allocators"):

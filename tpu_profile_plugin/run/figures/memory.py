@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_CAPACITY, NO_MEMORY
 from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
@@ -37,7 +39,7 @@ from tpu_profile_plugin.analysis.memory.buffers import (
 from tpu_profile_plugin.analysis.summary.host_summary import has_root
 from tpu_profile_plugin.columns import EventFilter, Plane
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.errors import CorruptProfile, in_file
+from tpu_profile_plugin.errors import CorruptProfile, NoData, in_file
 from tpu_profile_plugin.run.figures.budget import host_devices
 from tpu_profile_plugin.run.figures.comparison import run_side
 from tpu_profile_plugin.run.figures.programs import chosen_program, hlo_ops, is_program_id, programs_of
@@ -82,6 +84,10 @@ class Memory:
     def largest_program(self) -> str:
         """The program that needs most memory of those that ran; "" if none of these is known."""
         return max(self.programs, key=lambda name: self.programs[name], default="")
+
+
+MAX_ALLOCATORS = 1024
+"""Upper limit for damaged profiles: real hosts have far fewer allocators, and each is analysed by itself."""
 
 
 @derived()
@@ -154,7 +160,10 @@ def run_memory(run: RunHosts) -> Memory:
 def host_allocations(
     host: HostProfile, others: Sequence[EventFilter] = (), *, since_recording: bool
 ) -> tuple[Allocations | None, list[Plane]]:
-    """The memory events of the host, None without any; and other planes, reduced by filters in the same pass."""
+    """The memory events of the host, None without any; and other planes, reduced by filters in the same pass.
+
+    Raises NoData for impossibly many allocators.
+    """
     space = host.lazy
     plane = host_plane(space)
     if plane is None or not may_have_allocations(plane):
@@ -162,9 +171,14 @@ def host_allocations(
     if any(has_root(other) for other in space.planes):
         # Groups are indexed by event, so the plane cannot be filtered.
         groups = groups_of(host).planes[plane.index].group_id
-        return allocations(space, plane, groups, since_recording=since_recording), space.filtered(*others)
-    filtered, *reduced = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__), *others)
-    return allocations(space, filtered, since_recording=since_recording), reduced
+        found, reduced = allocations(space, plane, groups, since_recording=since_recording), space.filtered(*others)
+    else:
+        plane, *reduced = space.filtered(EventFilter(plane, event=(ALLOCATION, DEALLOCATION).__contains__), *others)
+        found = allocations(space, plane, since_recording=since_recording)
+    count = 0 if found is None else len(np.unique(found.memory.code))
+    if count > MAX_ALLOCATORS:
+        raise NoData(f"Host {host.name!r} names {count} allocators; at most {MAX_ALLOCATORS} can be shown.")
+    return found, reduced
 
 
 # What holds the memory at its peak: buffers of a program as XLA planned them, and allocations that were recorded.

@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.megascale.perfetto import TraceWriter
 from tpu_profile_plugin.analysis.megascale.trace import KINDS, Parts, collective_parts, hide_tiny_events, load
 from tpu_profile_plugin.analysis.megascale.trace import PLANE as COPIES
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.catalogue.communication import MEGASCALE
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.programs import programs_of
@@ -99,6 +99,10 @@ def host_collectives(host: HostProfile) -> tuple[Collective, ...]:
     return () if plane is None else collectives(send_recv_ops(host.lazy, plane, programs_of(host)))
 
 
+MAX_TRACKS = 4096
+"""Upper limit of a trace for damaged profiles; hosts have some tens of tracks."""
+
+
 @per_host()
 def host_parts(host: HostProfile) -> tuple[Parts, tuple[I64, I64]]:
     """The parts and flows of one host."""
@@ -138,10 +142,12 @@ def _timeline(run: Run) -> TransferTimeline:
 
 
 def perfetto(run: Run, query: Query) -> Raw:
-    """The trace of one host, compressed; raises BadRequest for several."""
+    """The trace of one host, compressed; raises BadRequest for several, NoData for impossibly many tracks."""
     if len(run.profiles) > 1:
         raise BadRequest("A Perfetto trace shows one host: choose it with host=NAME.", parameter="host")
     trace = load(run.profiles[0].lazy)
+    if len(trace.tracks) > MAX_TRACKS:
+        raise NoData(f"The trace would have {len(trace.tracks)} tracks; at most {MAX_TRACKS} can be shown.")
     if query.flag("group_tiny_events"):
         hide_tiny_events(trace)
     add_flows(trace, receives=query.flag("recv_done"))

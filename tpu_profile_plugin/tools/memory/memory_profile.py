@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.environment.device_names import plane_title
 from tpu_profile_plugin.analysis.memory.allocations import MemoryPeak, memory_peak
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
-from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.catalogue.memory import LIVE, MODULES, TIMELINE, known_texts, op_name, op_names
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.memory import host_allocations
@@ -22,9 +22,6 @@ from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
-
-MAX_ALLOCATORS = 4096
-"""Upper limit for damaged profiles; real hosts have far fewer allocators, and each gets a timeline of its own."""
 
 _TPU = "/device:TPU:"
 _MODULES = "XLA Modules"
@@ -123,9 +120,6 @@ def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
     host = run.profiles[0]
     runs = [EventFilter(plane, lines=(_MODULES,)) for plane in host.lazy.planes if plane.name.startswith(_TPU)]
     recorded, planes = host_allocations(host, runs, since_recording=since_recording)
-    count = len(np.unique(recorded.memory.code)) if recorded else 0
-    if count > MAX_ALLOCATORS:
-        raise NoData(f"Host {host.name!r} names {count} allocators; at most {MAX_ALLOCATORS} can be shown.")
     names: list[str] = []
     on_planes: list[str] = []
     begins, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

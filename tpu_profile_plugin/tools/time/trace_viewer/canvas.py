@@ -34,6 +34,8 @@ MOST_BOXES = 100_000
 """A window ships at most about this many boxes."""
 
 MOST_FLOW_ENDS = 200
+MOST_ANCESTORS = 64
+"""The nearest are listed; stacks are rarely as deep, and damaged profiles nest thousands of events."""
 
 MOST_AREAS = 10_000
 """A rectangle covers at most this many tracks."""
@@ -228,7 +230,7 @@ def _stack(values: dict[str, Any]) -> list[str]:
 
 def _ancestors(trace: HostTrace, track: int, index: int) -> list[dict[str, Any]]:
     ancestors = []
-    for other, row in trace.native.ancestors(track, index):
+    for other, row in trace.native.ancestors(track, index)[-MOST_ANCESTORS:]:
         facts = trace.native.event(track, other)
         if facts is not None:
             times = {"begin_ps": facts[1], "duration_ps": facts[2]}
