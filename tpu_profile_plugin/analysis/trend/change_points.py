@@ -243,11 +243,16 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     return min(max(front * value, 0.0), 1.0)
 
 
-def discoveries(chances: F64, share: float = 0.05) -> Bools:
-    """bool[n]: which of many tests count, so that at most this share of them is false (Benjamini and Hochberg)."""
-    count = len(chances)
+def discoveries(chances: F64, tests: int = 0, share: float = 0.05) -> Bools:
+    """bool[n]: which of many tests count, so that at most this share of them is false (Benjamini and Hochberg).
+
+    Args:
+      chances: float64[n]: the clearest ones.
+      tests: how many tests there were, if more than these.
+      share: of false ones among those that count.
+    """
     order = np.argsort(chances, kind="stable")
-    under = np.flatnonzero(chances[order] <= share * np.arange(1, count + 1) / max(count, 1))
-    chosen = np.zeros(count, np.bool_)
+    under = np.flatnonzero(chances[order] <= share * np.arange(1, len(chances) + 1) / max(tests, len(chances), 1))
+    chosen = np.zeros(len(chances), np.bool_)
     chosen[order[: under[-1] + 1 if len(under) else 0]] = True
     return chosen

@@ -245,7 +245,7 @@ def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[PlaceS
         adjusted = times[:, row] / factor
         found.append(PlaceSeries(place, times[:, row], adjusted, tuple(shifts(adjusted))))
     every = [shift.chance for one in found for shift in one.shifts]
-    counts = iter(discoveries(np.array(every)).tolist())
+    counts = iter(discoveries(np.array(every), len(every) + sum(not one.shifts for one in found)).tolist())
     kept = [
         replace(one, shifts=tuple(s for s in one.shifts if next(counts) and abs(s.delta) >= _LEAST_EFFECT * usual))
         for one in found

@@ -116,3 +116,5 @@ def test_of_many_tests_few_false_ones_count():
     # 0.05 times 1/5, 2/5, 3/5, ...: 0.001 <= 0.01, 0.019 <= 0.02, 0.04 > 0.03.
     assert discoveries(chances).tolist() == [True, False, False, True, False]
     assert discoveries(np.zeros(0)).tolist() == []
+    assert discoveries(np.array([0.02, 0.001]), 2).tolist() == [True, True]
+    assert discoveries(np.array([0.02, 0.001]), 10).tolist() == [False, True], "eight others are not clear at all"
