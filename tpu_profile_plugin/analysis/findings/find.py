@@ -138,8 +138,7 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
             -one.finding.saving_ps,
         )
     )
-    first = findings[0] if findings else None
-    main = (first.id, first.title, first.share) if first is not None else None
+    main = next(((one.id, one.title, one.share) for one in findings), None)
     healthy = is_healthy(run, max((entry.share for entry in findings), default=0.0))
     compiles = max((part for host in gathered if isinstance(part := host.get(_COMPILING), float)), default=0.0)
     told = headline(run, main, busy_with=busy_with(run, of_hosts), compiling=compiles)

@@ -42,7 +42,7 @@ from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.ops.thread_ops import HostOps
 from tpu_profile_plugin.analysis.steps.breakdown import input_breakdown, input_ops
 from tpu_profile_plugin.columns.arrays import Bools
-from tpu_profile_plugin.units import PS_PER_MS
+from tpu_profile_plugin.units import PS_PER_MS, US_PER_MS
 
 INPUT_SHARE_HIGH = 0.20
 """From here XProf calls a run highly input-bound; the confidence is high."""
@@ -61,7 +61,6 @@ ADVICE = Advice(
     pytorch_xla="Give the DataLoader more workers (num_workers, prefetch_factor), and wrap it in torch_xla's "
     "MpDeviceLoader, which sends batches ahead. If the processors are the limit, do part of the work offline.",
 )
-US_PER_MS = 1000
 _UPLOAD = re.compile(r"/Memcpy HtoD \((?P<source>\w+) -> ")
 
 
@@ -98,11 +97,8 @@ def gather(host: HostView) -> HostLoss | None:
     if slowest is not None:
         evidence += [*of_stage(slowest, host.name), stage_share(slowest)]
     evidence += [Evidence(label, (window[1] - window[0]) / PS_PER_MS, "ms", TIMELINE, where), *_ops(host.summary.host)]
-    pageable = _pageable_share(host.summary.device)
-    if pageable:
-        evidence.append(
-            Evidence("Copies from pageable memory, of the time of copies to the device", 100 * pageable, "%")
-        )
+    if pageable := 100 * (_pageable_share(host.summary.device) or 0.0):
+        evidence.append(Evidence("Copies from pageable memory, of the time of copies to the device", pageable, "%"))
     advice = repeated_transfer.ADVICE if activity(name) == Activity.UPLOAD else ADVICE
     share = ps * max(len(host.devices), 1) / max(int(by_part.sum()), 1)
     what = most_in(shown(name), share, known="call") if name else ""

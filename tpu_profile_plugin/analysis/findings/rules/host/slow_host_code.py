@@ -59,20 +59,18 @@ AFTER_WAIT = Advice(
     "the next step first and read results one step late, or prepare what the next step needs on another thread.",
 )
 """Of code that devices wait for because a wait for results comes before it."""
-INPUT = Advice(
-    "Prepare the next batch on another thread or process while the devices compute, and send it to them early. "
+INPUT = replace(
+    ADVICE,
+    general="Prepare the next batch on another thread or process while the devices compute, and send it to them early. "
     "The devices have nothing to do until it has finished.",
     jax="Prepare the next batch on another thread or process while the devices compute; JAX returns before they have "
     "finished. Work on arrays that are already on a device belongs into the jitted function.",
-    tensorflow=ADVICE.tensorflow,
-    keras=ADVICE.keras,
 )
 """Of code whose result is sent to a device."""
 UNTRACED = Advice(
-    "Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names the "
-    "function and its line. This profile does not show what the devices wait for.",
-    jax="Record again with Python functions (`tpu-profile capture --python-tracer 1`, or python_tracer_level=1 in "
-    "jax.profiler.ProfileOptions): then this finding names the function and its line.",
+    "Record again with Python functions (`tpu-profile capture --python-tracer 1`, or python_tracer_level=1 in the "
+    "profiler's options): then this finding names the function and its line. This profile does not show what the "
+    "devices wait for.",
     tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
     "With `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 names them.",
     pytorch="Record again with with_stack=True of torch.profiler.profile: then this finding names the function and its "

@@ -29,8 +29,7 @@ FRAMES = Advice(
     tensorflow="Record again with python_tracer_level=0 in tf.profiler.experimental.ProfilerOptions and compare "
     "the length of the steps. Parts of the program that matter can be marked with tf.profiler.experimental.Trace.",
     pytorch="Record again with with_stack=False of torch.profiler.profile and compare the length of the steps. Parts "
-    "of the program that matter can be marked with torch.profiler.record_function. record_shapes=True and "
-    "profile_memory=True cost more for each op.",
+    "of the program that matter can be marked with torch.profiler.record_function.",
     pytorch_xla="Record again with the Python tracer level 0 and compare the length of the steps. Parts of the program "
     "that matter can be marked with torch_xla.debug.profiler.Trace.",
 )
