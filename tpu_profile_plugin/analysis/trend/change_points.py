@@ -22,13 +22,14 @@ LEAST_RUNS = 3
 ALARM = 0.05
 """Chance that a series without a shift is said to have one: 0.4 false alarms in 100 runs that are judged one by
 one as they come, and nine of ten shifts of three deviations within three runs (simulated)."""
+_UNEQUAL = 0.002
+"""Chance of variances as different as these from which on those of both sides are not taken together."""
 _WINDOWS = (16, 40)
 _MOST_PAIRS = 512
 """Longer segments are split where the t test is clearest: distances of all pairs take memory and time."""
 _SPIKE = 4.0
 """A run that is farther from both of its neighbours' median, in standard deviations, is an outlier."""
 _MAD = 1.4826
-_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def without_spikes(values: F64) -> F64:
     if len(values) < 2 * LEAST_RUNS:
         return values
     middle = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, 1, "edge"), 3), axis=1)
-    middle[0], middle[-1] = np.median(values[:_NEAREST]), np.median(values[-_NEAREST:])
+    middle[0], middle[-1] = values[0], values[-1]  # what is before and after them is not known
     deviation = spread(values)
     return np.where(np.abs(values - middle) > _SPIKE * deviation, middle, values)
 
@@ -138,7 +139,12 @@ def _chance(before: F64, after: F64) -> float:
         return 0.0
     freedom = n + m - 2
     alike = _alike(np.concatenate([before - before.mean(), after - after.mean()]))
-    single = two_sided(delta / math.sqrt(squares / freedom * (1 / n + 1 / m) * (1 + alike) / (1 - alike)), freedom)
+    fewer = math.sqrt((1 + alike) / (1 - alike))
+    single = two_sided(delta / fewer / math.sqrt(squares / freedom * (1 / n + 1 / m)), freedom)
+    if _unequal(before, after):
+        parts = float(before.var(ddof=1)) / n, float(after.var(ddof=1)) / m
+        freedom_of = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+        single = max(single, two_sided(delta / fewer / math.sqrt(sum(parts)), freedom_of))
     if single <= 0:
         return 0.0
     splits = count - 2 * LEAST_RUNS + 1
@@ -149,6 +155,14 @@ def _chance(before: F64, after: F64) -> float:
     reach = 2 * math.log((count - LEAST_RUNS) / LEAST_RUNS)
     limit = z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) * ((1 - 1 / z**2) * reach + 4 / z**2)
     return min(by_each, limit, 1.0)
+
+
+def _unequal(before: F64, after: F64) -> bool:
+    """Whether the side with fewer values clearly varies more: runs of a busy hour tell less than quiet ones."""
+    few, many = sorted((before, after), key=len)
+    n, m = len(few) - 1, len(many) - 1
+    within = m * float(many.var(ddof=1))
+    return _incomplete_beta(m / 2, n / 2, within / (within + n * float(few.var(ddof=1)))) < _UNEQUAL
 
 
 def _alike(residuals: F64) -> float:

@@ -31,8 +31,14 @@ _LEAST_PRESENT = 0.8
 """Places that are in fewer of the runs tell nothing of the machine."""
 _LEAST_EFFECT = 0.0005
 """Smaller shifts of a place, as a share of the step, are not told."""
+_QUIET = 0.01
+"""Where steps vary by more without what all places share, places alone have to shift by as much to be told."""
 _MADE_UP = 0.25
 """Places whose differences add up to less than this share of their sizes make up for each other."""
+_LEAST_LASTING = 0.05
+"""What all places share and that lasts is taken away as it is from this share of the step on; less may be noise."""
+_UNEQUAL = 1 / 3
+"""When a machine gets busier, the step takes up to this share of the change more or less than most places."""
 _NEAR = 2
 """Shifts at most this many runs apart are one."""
 
@@ -164,7 +170,7 @@ def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     raw, left = (spread(np.log(values)) for values in (step, adjusted))
     explained = max(1 - (left / raw) ** 2, 0.0) if raw else 0.0
     of_places = _shifted(places, times, step)
-    events = _events(tuple(shifts(adjusted)), of_places, adjusted)
+    events = _events(tuple(shifts(adjusted)), of_places, adjusted, np.log(factor))
     conditions = runs[-1].conditions
     assert conditions is not None
     return Series(
@@ -225,6 +231,8 @@ def without_factor(values: F64, factor: F64) -> F64:
     """
     if len(values) < 2 * LEAST_RUNS or not bool((values > 0).all()):
         return values
+    level = _level(factor)
+    values, factor = values / level, factor / level
     rises, of_factor = np.diff(np.log(values)), np.diff(np.log(factor))
     usual = np.abs(rises) <= 4 * max(spread(np.log(values)) * math.sqrt(2), 1e-12)  # no shift, no outlier
     squares = float((of_factor[usual] ** 2).sum())
@@ -233,6 +241,19 @@ def without_factor(values: F64, factor: F64) -> F64:
     slope = min(max(float((rises[usual] * of_factor[usual]).sum()) / squares, 0.0), 1.0)
     adjusted: F64 = values / factor**slope
     return adjusted if spread(np.log(adjusted)) < spread(np.log(values)) else values
+
+
+def _level(factor: F64) -> F64:
+    """float64[n]: the factor between its large shifts; 1 without any. Over many runs it has hardly any noise."""
+    ends = [0, *(one.index for one in _lasting(factor)), len(factor)]
+    if len(ends) == 2:
+        return np.ones(len(factor))
+    means = [float(np.exp(np.log(factor[a:b]).mean())) for a, b in zip(ends, ends[1:], strict=False)]
+    return np.repeat(means, np.diff(ends))
+
+
+def _lasting(factor: F64) -> list[Shift]:
+    return [one for one in shifts(factor) if abs(one.delta) >= _LEAST_LASTING * one.before]
 
 
 def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[PlaceSeries, ...]:
@@ -253,7 +274,9 @@ def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[PlaceS
     return tuple(sorted(kept, key=lambda one: -float(one.ps.mean())))
 
 
-def _events(of_step: Sequence[Shift], places: Sequence[PlaceSeries], adjusted: F64) -> tuple[Event, ...]:
+def _events(
+    of_step: Sequence[Shift], places: Sequence[PlaceSeries], adjusted: F64, log_factor: F64
+) -> tuple[Event, ...]:
     points = {shift.index: shift for shift in of_step}
     alone: dict[int, list[PlaceSeries]] = {}
     for one in places:
@@ -268,7 +291,10 @@ def _events(of_step: Sequence[Shift], places: Sequence[PlaceSeries], adjusted: F
         after = min(end for end in ends if end > index)
         shift = points.get(index)
         parts = _parts(places, before, index, after, shift)
-        if shift is None and not _is_told(parts, adjusted, index):
+        machine = _surely_shared(log_factor[before:index], log_factor[index:after])
+        if shift is None and not _is_told(parts, adjusted, machine):
+            continue
+        if shift is not None and abs(math.log(shift.after / shift.before)) <= _UNEQUAL * machine:
             continue
         events.append(Event(index, _kind(shift, parts), shift, parts, _gone(of_step, shift)))
     return tuple(events)
@@ -294,8 +320,19 @@ def _kind(shift: Shift | None, parts: Sequence[Part]) -> str:
     return "moved" if together <= _MADE_UP * sum(abs(part.delta) for part in parts) else "places"
 
 
-def _is_told(parts: Sequence[Part], adjusted: F64, index: int) -> bool:
-    return bool(parts) and max(abs(part.delta) for part in parts) >= _LEAST_EFFECT * float(np.median(adjusted))
+def _is_told(parts: Sequence[Part], adjusted: F64, machine: float) -> bool:
+    """Whether places shift by more than too little to be told, and more than the machine: not all slow down alike."""
+    varies = spread(np.log(adjusted))
+    least = (varies if varies > _QUIET else _LEAST_EFFECT) * float(np.median(adjusted))
+    return any(abs(part.delta) >= max(least, math.expm1(machine) * min(part.before, part.after)) for part in parts)
+
+
+def _surely_shared(old: F64, new: F64) -> float:
+    """By how much what all places take in common surely differs between two sides, of logarithms; 0 if it may not."""
+    freedom = len(old) + len(new) - 2
+    squares = float(((old - old.mean()) ** 2).sum() + ((new - new.mean()) ** 2).sum())
+    reach = 2 * math.sqrt(squares / max(freedom, 1) * (1 / len(old) + 1 / len(new)))
+    return max(abs(float(new.mean() - old.mean())) - reach, 0.0)
 
 
 def _gone(of_step: Sequence[Shift], shift: Shift | None) -> int | None:

@@ -26,7 +26,8 @@ SMALL = 500
 STEPS = 25
 BURNING = 0.2
 """Share of the runs beside which a process of low priority keeps the same core busy."""
-_PROBES = (4000, 60000)
+_PROBE, _MOST_TIMES = 4000, 3.0
+"""The size that is tried first, and by how much a size is changed at once: what is measured varies."""
 _REPEATS = 30
 
 Step = Callable[[int], None]
@@ -74,10 +75,11 @@ def planted(logdir: Path, build: Build, place: str, share: float) -> int:
         return int(json.loads(stored.read_text())["elements"])
     size, found, whole = SMALL, 0.0, 0.0
     if place:
-        size = _PROBES[0]
+        size = _PROBE
         for _ in range(4):
             found, whole = _measured(build, place, size)
-            size = int(min(max(SMALL + (size - SMALL) * share / max(found, 1e-4), SMALL * 1.2), _PROBES[1]))
+            times = min(max(share / max(found, 1e-4), 1 / _MOST_TIMES), _MOST_TIMES)
+            size = int(SMALL + (size - SMALL) * times)
         found, whole = _measured(build, place, size)
     logdir.mkdir(parents=True, exist_ok=True)
     stored.write_text(json.dumps({"elements": size, "share": found, "step_ms": whole * 1e3}))
