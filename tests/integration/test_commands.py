@@ -58,6 +58,17 @@ class TestCapture:
             assert main(["capture", fake.address, "--logdir", str(tmp_path), "--duration-ms", "50", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["workers"][0]["state"] == "done"
 
+    def test_several_runs_are_of_their_own(self, tmp_path, capsys):
+        words = ["--logdir", str(tmp_path), "--duration-ms", "50", "--delay-ms", "0", "--label", "batch=8"]
+        with serving() as fake:
+            assert main(["capture", fake.address, *words, "--runs", "3"]) == 0
+            assert main(["capture", fake.address, *words, "--runs", "2", "--session", "mine"]) == 0
+            assert main(["capture", fake.address, *words, "--runs", "0"]) == 2
+        runs = sorted(path.parent.name for path in tmp_path.rglob("labels.json"))
+        assert len(runs) == 5
+        assert runs[-2:] == ["mine_1", "mine_2"]
+        assert len(fake.requests) == 5
+
 
 class TestTools:
     def test_lists_the_tools_of_the_newest_run(self, place, capsys):

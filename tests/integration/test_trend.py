@@ -94,3 +94,41 @@ def test_baselines_outlive_the_logdir_and_files_of_summaries_do_without_it(
     assert capsys.readouterr().out.startswith("main: r00, r01, ")
     assert main(["baseline", "delete", "main", "--baselines", named]) == 0
     assert main(["baseline", "delete", "main", "--baselines", named]) == 1
+
+
+def test_reports_of_the_gate_are_well_formed_whatever_names_hold(
+    logdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ["--fail-if", "step_time>+3%", "--fail-if", "memory_peak>+5%", "--fail-if", "step_time>1s"]
+    words = [str(logdir), "--run", "latest:4", "--base", "commit=old", *limits]
+    status, told = gate(capsys, *words, "--format", "junit")
+    suite = ElementTree.fromstring(told)
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors")}
+    assert (status, suite.tag, counts) == (3, "testsuite", {"tests": "3", "failures": "1", "errors": "1"})
+    assert [(case.get("name"), [one.tag for one in case]) for case in suite] == [
+        ("step_time>+3%", ["failure"]),
+        ("memory_peak>+5%", ["error"]),
+        ("step_time>1s", []),
+    ]
+    status, told = gate(capsys, *words, "--format", "markdown")
+    lines = told.splitlines()
+    assert (status, lines[0]) == (3, "**Fail**: 4 runs (r11) against 8 of the baseline (r07)")
+    assert lines[2:4] == ["| Fails if | Verdict | Measured |", "| --- | --- | --- |"]
+    assert [line.count(" | ") for line in lines[4:7]] == [2, 2, 2]
+    assert lines[4].startswith("| step\\_time\\>+3% | fail | +4.1% (")
+
+
+def test_runs_that_do_not_count_have_their_reason(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stepless = 'plane 1 "/host:CPU"\n  line 1 "python"\n    0us +5us f\n'
+    write(
+        logdir,
+        {"plugins/profile/x/h.xplane.pb": stepless, "plugins/profile/y/h.xplane.pb": b"\x0a\xff\xff\xff\xff\x0f"},
+    )
+    assert main(["trend", str(logdir)]) == 0
+    told = capsys.readouterr().out
+    assert "\nx: " in told
+    assert "\ny: " in told
+    assert "12 runs" in told
+    status, told = gate(capsys, str(logdir), "--run", "x", "--base", "r00", "--fail-if", "step_time>+3%")
+    assert status == 4
+    assert "x does not count: " in told

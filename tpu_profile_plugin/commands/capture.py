@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 HELP = "capture profiles from running programs"
 EXIT_CODES = "exit status: 0 all workers captured, 3 only some, 1 none, 2 wrong arguments, 130 cancelled"
 _BAR_WIDTH = 24
+_CANCELLED = 130
+_MOST_RUNS = 1000
 _COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT")
 _PHASES = {
     "connecting": "connecting",
@@ -72,6 +74,10 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--label", action="append", default=[], metavar="KEY=VALUE",
         help="a label of the run, stored beside it with the commit that CI or the worktree here has; repeatable",
     )  # fmt: skip
+    parser.add_argument(
+        "--runs", type=int, default=1, metavar="N",
+        help="capture N times, one after the other, as runs of their own, so that `gate` knows how far runs vary",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -82,6 +88,23 @@ def run(options: argparse.Namespace) -> int:
     labels = _labels(options.label)
     if not options.logdir:
         raise BadRequest("--logdir is missing: the directory to store the profile in.")
+    if not 1 <= options.runs <= _MOST_RUNS:
+        raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {options.runs}.")
+    if options.continuous and options.runs > 1:
+        raise BadRequest("--runs needs captures of their own: --continuous records all the time.")
+    session = options.session
+    statuses = []
+    for number in range(1, options.runs + 1):
+        if session and options.runs > 1:
+            options.session = f"{session}_{number}"
+        statuses.append(_captured(options, labels))
+        if statuses[-1] == _CANCELLED:
+            return _CANCELLED
+    return statuses[0] if len(set(statuses)) == 1 else 3
+
+
+def _captured(options: argparse.Namespace, labels: dict[str, str]) -> int:
+    """Captures once and prints what came of it; returns the exit status."""
     job = _job(options).start()
     try:
         _watch(job, sys.stderr)
@@ -96,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
             result["warnings"].append(f"The labels cannot be stored: {error.strerror}.")
     print(json.dumps(result, indent=2) if options.json else _report(result))
     if job.state == "cancelled":
-        return 130
+        return _CANCELLED
     done = sum(worker.state == "done" for worker in job.workers)
     return 0 if done == len(job.workers) else 3 if done else 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -124,10 +125,16 @@ def _percent(text: str | None) -> float | None:
 
 
 def _is_slower(comparison: Comparison, percent: float) -> bool:
+    """Whether the gate fails on a step that is slower by more, with what the comparison knows of noise."""
+    from tpu_profile_plugin.analysis.trend.gate import Limit, decided
+
     time = comparison.length
-    if comparison.headline.tone != "slower" or time.base is None or time.delta is None:
+    if not time.base or time.delta is None:
         return False
-    return 100 * time.delta > percent * time.base
+    change = time.delta / time.base
+    reach = math.inf if comparison.headline.tone == "same" else 0.0
+    limit = Limit("--fail-above", "step_time", True, True, percent / 100)
+    return decided(limit, change, change - reach, change + reach) == "fail"
 
 
 def lines(comparison: Comparison, base: str, run: str, instead: str = "", *, markdown: bool = False) -> Iterator[str]:

@@ -149,6 +149,9 @@ def _judged(limit: Limit, base: Sequence[RunSummary], runs: Sequence[RunSummary]
             return Judged(limit, "inconclusive", reason=f"{why[0].upper()}{why[1:]}".rstrip(".") + ".")
     if limit.relative and (other := _unlike(base, runs)):
         return Judged(limit, "inconclusive", *_means(old, new), reason=other)
+    if limit.relative and not old.any() and new.any():
+        reason = f"The baseline has none, so that no change is a share of it: limit {limit.metric} itself."
+        return Judged(limit, "inconclusive", *_means(old, new), reason=reason)
     recorded, removed = (old, new), 0.0
     if limit.relative and limit.metric == "step_time":
         old, new, removed = _without_machine(base, runs, old, new)
@@ -158,12 +161,11 @@ def _judged(limit: Limit, base: Sequence[RunSummary], runs: Sequence[RunSummary]
     else:
         floor = LEAST_CPU if _on_cpu(runs) else LEAST_ACCELERATOR
     delta, low, high, spread = _interval(limit, old, new, floor)
-    worst, best = (low, high) if limit.above else (high, low)
-    over, surely_under = sign * (delta - limit.value) > 0, sign * (best - limit.value) <= 0
-    if limit.relative and removed:  # what was taken away as the machine's passes nothing
-        surely_under &= sign * (float(recorded[1].mean()) / float(recorded[0].mean()) - 1 - limit.value) <= 0
-    clear = sign * worst > 0 if limit.relative else sign * (worst - limit.value) > 0
-    verdict: Verdict = "fail" if over and clear else "pass" if surely_under else "inconclusive"
+    verdict = decided(limit, delta, low, high)
+    over = sign * (delta - limit.value) > 0
+    if verdict == "pass" and limit.relative and removed:  # what was taken away as the machine's passes nothing
+        under = sign * (float(recorded[1].mean()) / float(recorded[0].mean()) - 1 - limit.value) <= 0
+        verdict = "pass" if under else "inconclusive"
     more, reason = None, ""
     if verdict == "inconclusive":
         more = _more(abs(delta - limit.value) if not over else abs(delta), spread, len(new))
@@ -172,6 +174,16 @@ def _judged(limit: Limit, base: Sequence[RunSummary], runs: Sequence[RunSummary]
         if METRICS[limit.metric].kind != "share" and not limit.relative:
             reason = f"Runs vary too much to tell; {needs}."
     return Judged(limit, verdict, *_means(old, new), delta, low, high, more, reason, removed)
+
+
+def decided(limit: Limit, delta: float, low: float, high: float) -> Verdict:
+    """The verdict by what is limited and its interval: failed if beyond limit and noise, passed if surely within."""
+    sign = 1.0 if limit.above else -1.0
+    worst, best = (low, high) if limit.above else (high, low)
+    clear = sign * worst > 0 if limit.relative else sign * (worst - limit.value) > 0
+    if sign * (delta - limit.value) > 0 and clear:
+        return "fail"
+    return "pass" if sign * (best - limit.value) <= 0 else "inconclusive"
 
 
 def _means(old: F64, new: F64) -> tuple[float | None, float | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -248,7 +249,7 @@ def _level(factor: F64) -> F64:
     ends = [0, *(one.index for one in _lasting(factor)), len(factor)]
     if len(ends) == 2:
         return np.ones(len(factor))
-    means = [float(np.exp(np.log(factor[a:b]).mean())) for a, b in zip(ends, ends[1:], strict=False)]
+    means = [float(np.exp(np.log(factor[a:b]).mean())) for a, b in pairwise(ends)]
     return np.repeat(means, np.diff(ends))
 
 

@@ -127,3 +127,13 @@ def test_a_program_that_is_slower_all_over_is_not_taken_for_a_machine():
     ]
     [one] = judge([limit_of("step_time > +3%")], history[:5], slower)
     assert (one.verdict, one.removed) == ("fail", 0.0)
+
+
+def test_no_change_is_a_share_of_nothing():
+    none, some = runs(10.0, 10.0, 10.0), runs(10.0, 10.0, 10.0, parts={"idle_input": 1e9})
+    [one] = judge([limit_of("input > +5%")], none, some)
+    assert (one.verdict, one.reason) == (
+        *("inconclusive", "The baseline has none, so that no change is a share of it: limit input itself."),
+    )
+    assert judged("input > +5%", none, none)[0] == "pass"
+    assert judged("input > 5%", none, some)[0] == "fail"

@@ -117,3 +117,25 @@ def test_many_places_that_only_vary_are_seldom_told():
         for event in series_of(simulated(np.random.default_rng(seed), 100, own=0.03))[0].events
     ]
     assert len(events) <= 10
+
+
+def test_what_lasts_of_a_busier_machine_is_taken_away_as_it_is():
+    """All but two ops take three times as long from run 10 on, one 2.6 times and one 3.3 times: no change is told."""
+    rng, runs = np.random.default_rng(4), []
+    for row in range(20):
+        machine = (3.0 if row >= 10 else 1.0) * np.exp(0.02 * rng.standard_normal())
+        times = {f"op{i}": 1e9 * machine * np.exp(0.004 * rng.standard_normal()) for i in range(10)}
+        times["op1"] *= 0.87 if row >= 10 else 1.0
+        times["op2"] *= 1.1 if row >= 10 else 1.0
+        runs.append(summary(f"r{row:02}", row + 1, times))
+    [series] = series_of(runs)
+    assert [one for one in series.events if one.kind == "step" or abs(one.index - 10) <= 2] == []
+    assert [one.index for one in series.machine] == [10]
+
+
+def test_ten_thousand_runs():
+    runs = [summary(f"r{row:05}", row + 1, {"a": 9e9 + 1e7 * (row * 7 % 11), "b": 1e9}) for row in range(10_000)]
+    slower = [one if row < 7000 else replace(one, step_ps=1.02 * one.step_ps) for row, one in enumerate(runs)]
+    [series] = series_of(slower)
+    assert len(series.runs) == 10_000
+    assert [one.index for one in series.events] == [7000]
