@@ -39,6 +39,8 @@ export interface AllocationsOverTime {
 export interface AllocatorMemory {
   /** Number of the device, or name of the allocator. */
   readonly id: string;
+  /** The TPU core; "" of allocators that have a name of their own. */
+  readonly device: string;
   readonly peak: AllocatorPeak;
   /** Its events: all up to 1,000, else the one with most in use of each of 1,000 groups. */
   readonly timeline: TableData;

@@ -67,6 +67,21 @@ describe("names of kernels", () => {
     ]);
   });
 
+  it("show the parts that differ of long words", () => {
+    const gemm = (name: string): string => `void cutlass::Kernel2<cutlass_80_${name}>(cutlass_80_${name}::Params)`;
+    expect(
+      shown(
+        gemm("tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2"),
+        gemm("tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8"),
+        gemm("wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8"),
+      ),
+    ).toEqual([
+      "Kernel2<s16816gemm, 256x128, 64x3, align2>",
+      "Kernel2<s16816gemm, relu, 64x64, 64x6>",
+      "Kernel2<wmma, s161616gemm, 32x32, 128x2>",
+    ]);
+  });
+
   it("skip what stands before a function, such as a computed return type", () => {
     expect(
       shown(

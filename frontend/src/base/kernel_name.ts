@@ -2,6 +2,8 @@
 
 const LONGEST_PLAIN = 48;
 const MOST_TOKENS = 4;
+/** Words of more parts between underscores, such as those of CUTLASS, are told apart by their parts. */
+const MOST_PARTS = 5;
 /** Types and words that many kernels share. */
 const COMMON =
   /^(?:void|const|volatile|unsigned|signed|bool|char|short|int|long|float|double|half|operator|lambda|std|array|Array|nullptr|decltype|true|false)$|^\d/;
@@ -76,8 +78,10 @@ function differing(group: readonly Signature[]): string[][] {
   const parts = places
     .filter((texts) => new Set(texts).size > 1)
     .map((texts) => {
-      const tokens = texts.map(tokensOf);
-      if (tokens.every((words) => words.length <= 1)) return tokens;
+      const words = texts.map(tokensOf);
+      const single = words.every(({ length }) => length <= 1);
+      if (single && !words.every(([word = ""]) => word.split("_").length > MOST_PARTS)) return words;
+      const tokens = single ? words.map(([word = ""]) => word.split("_")) : words;
       const sets = tokens.map((words) => new Set(words));
       return tokens.map((words) => words.filter((word) => !sets.every((set) => set.has(word))));
     });

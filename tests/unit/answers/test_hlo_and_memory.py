@@ -129,8 +129,8 @@ def test_memory_of_a_program() -> None:
 def test_memory_that_was_recorded() -> None:
     found = asked(RECORDED, "memory")
     assert found["answer"] == {
-        "verdict": "Near the limit: 95.0% of the memory in use at the peak of allocator 0.",
-        "of": "allocator 0 of host host",
+        "verdict": "Near the limit: 95.0% of the memory in use at the peak of TPU 0.",
+        "of": "TPU 0 of host host",
         "in_use_bytes": 9_500_000,
         "capacity_bytes": 10_000_000,
         "free_bytes": 500_000,
@@ -138,7 +138,7 @@ def test_memory_that_was_recorded() -> None:
         "stack_bytes": 1_000_000,
         "at_ms": 0.002,
         "heap_lifetime_peak_bytes": 9_500_000,
-        "allocators": ["0 of host"],
+        "allocators": ["TPU 0 of host"],
         "allocations": [
             {**row, "count": 1}
             for row in (
@@ -172,7 +172,7 @@ def test_memory_of_devices_comes_before_fuller_memory_of_the_host() -> None:
         "bytes_available=1, peak_bytes_in_use=99, allocation_bytes=99, requested_bytes=99, addr=7}\n"
     )
     found = asked(opened(TPU + ALLOCATIONS + more), "memory")["answer"]
-    assert (found["of"], found["allocators"]) == ("allocator 0 of host host", ["0 of host", "host_pool of host"])
+    assert (found["of"], found["allocators"]) == ("TPU 0 of host host", ["TPU 0 of host", "host_pool of host"])
 
 
 def test_memory_of_a_program_instead_of_allocations() -> None:

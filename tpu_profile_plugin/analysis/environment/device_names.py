@@ -32,6 +32,12 @@ def plane_title(space: XSpace, name: str) -> str:
     return next((devices.get(plane.index, name) for plane in space.planes if plane.name == name), name)
 
 
+def device_of_allocator(space: XSpace, allocator: str) -> str:
+    """The name of the TPU core whose memory this is; "" of allocators that have a name of their own."""
+    plane = f"{TPU_PREFIX}{allocator}"
+    return plane_title(space, plane) if any(one.name == plane for one in space.planes) else ""
+
+
 def plane_number(plane: Plane) -> int | None:
     """The number in the name of a plane; None without."""
     number = _NUMBER.search(plane.name)

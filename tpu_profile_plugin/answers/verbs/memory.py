@@ -79,15 +79,15 @@ def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
     """What was recorded: the fullest allocator."""
     use = uses[0]
     facts: dict[str, Any] = {
-        **_verdict(use.in_use_bytes, use.capacity_bytes, f"allocator {use.allocator}"),
-        "of": f"allocator {use.allocator} of host {use.host}",
+        **_verdict(use.in_use_bytes, use.capacity_bytes, use.title),
+        "of": f"{use.title} of host {use.host}",
         "in_use_bytes": use.in_use_bytes,
         **({"capacity_bytes": use.capacity_bytes, "free_bytes": use.free_bytes} if use.capacity_bytes else {}),
         "heap_bytes": use.heap_bytes,
         "stack_bytes": use.stack_bytes,
         "at_ps": use.time_ps,
         "heap_lifetime_peak_bytes": use.lifetime_bytes,
-        "allocators": [f"{one.allocator} of {one.host}" for one in uses[:8]],
+        "allocators": [f"{one.device or one.allocator} of {one.host}" for one in uses[:8]],
     }
     link = Link("memory_profile", {"host": use.host, "memory_id": use.allocator})
     further = [

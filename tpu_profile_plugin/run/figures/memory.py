@@ -10,6 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_CAPACITY, NO_MEMORY
 from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
+from tpu_profile_plugin.analysis.environment.device_names import device_of_allocator
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import Frame, Program, call_stack, source_of
@@ -236,7 +237,8 @@ class AllocatorUse:
     """The peak of an allocator in the recording.
 
     Attributes:
-      host, allocator: which; of_device: it has the memory of a device, rather than of the host.
+      host, allocator: which; device: the TPU core it is of, "" if the name of the allocator tells.
+      of_device: it has the memory of a device, rather than of the host.
       in_use_bytes: at the peak; of which stack_bytes are for temporaries of programs, heap_bytes allocated.
       free_bytes: available at that time; 0 if unknown.
       time_ps: of the peak, since the start of the recording.
@@ -247,6 +249,7 @@ class AllocatorUse:
 
     host: str
     allocator: str
+    device: str
     of_device: bool
     in_use_bytes: int
     stack_bytes: int
@@ -261,6 +264,11 @@ class AllocatorUse:
     def capacity_bytes(self) -> int:
         """What the allocator manages; 0 if unknown."""
         return self.in_use_bytes + self.free_bytes if self.free_bytes else 0
+
+    @property
+    def title(self) -> str:
+        """What it is called in sentences."""
+        return self.device or f"allocator {self.allocator}"
 
     @property
     def share(self) -> float:
@@ -318,13 +326,13 @@ def host_allocator_uses(host: HostProfile) -> tuple[AllocatorUse, ...]:
     peaks = {} if recorded is None else {name: memory_peak(rows) for name, rows in recorded.by_memory().items()}
     of_devices = device_allocators(host.lazy) if peaks else {}
     return tuple(
-        _use(host.name, name, peak, of_device=name in of_devices)
+        _use(host.name, name, device_of_allocator(host.lazy, name), peak, of_device=name in of_devices)
         for name, peak in peaks.items()
         if peak.peak is not None
     )
 
 
-def _use(host: str, name: str, found: MemoryPeak, *, of_device: bool) -> AllocatorUse:
+def _use(host: str, name: str, device: str, found: MemoryPeak, *, of_device: bool) -> AllocatorUse:
     rows, peak = found.rows, found.peak
     assert peak is not None
     listed = []
@@ -341,6 +349,7 @@ def _use(host: str, name: str, found: MemoryPeak, *, of_device: bool) -> Allocat
     return AllocatorUse(
         host,
         name,
+        device,
         of_device,
         int(rows.in_use[peak]),
         int(rows.stack[peak]),

@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import events_of_lines, offsets_in_line
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_ALLOCATIONS_IN_PYTORCH, Reason
-from tpu_profile_plugin.analysis.environment.device_names import plane_title
+from tpu_profile_plugin.analysis.environment.device_names import device_of_allocator, plane_title
 from tpu_profile_plugin.analysis.memory.allocations import MemoryPeak, memory_peak
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns.arrays import I64
@@ -58,11 +58,13 @@ class AllocatorMemory:
 
     Attributes:
       id: number of the device, or name of the allocator.
+      device: the TPU core; "" of allocators that have a name of their own.
       timeline: its events: all up to 1,000, else the one with most in use of each of 1,000 groups.
       live: allocations at the peak, the largest first, equal ones together; last those that are no recorded allocation.
     """
 
     id: str
+    device: str
     peak: AllocatorPeak
     timeline: Table
     live: Table
@@ -97,11 +99,12 @@ def build(run: Run, query: Query) -> MemoryProfile:
     recorded = recorded_allocations(run, since_recording=True)
     begin_ps, end_ps = recorded.module_begin_ps, recorded.module_end_ps
     names, planes = recorded.module_names, recorded.module_planes
-    titles = {plane: plane_title(run.profiles[0].lazy, plane) for plane in dict.fromkeys(planes)}
+    space = run.profiles[0].lazy
+    titles = {plane: plane_title(space, plane) for plane in dict.fromkeys(planes)}
     devices = [titles[plane] for plane in planes]
     ids = [str(number) for number in range(len(names))]
     return MemoryProfile(
-        memories=[_memory(name, peak) for name, peak in recorded.peaks.items()],
+        memories=[_memory(name, device_of_allocator(space, name), peak) for name, peak in recorded.peaks.items()],
         modules=Table(MODULES, [names, devices, begin_ps, end_ps, end_ps - begin_ps, ids]),
     )
 
@@ -141,9 +144,9 @@ def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
     )
 
 
-def _memory(name: str, found: MemoryPeak) -> AllocatorMemory:
+def _memory(name: str, device: str, found: MemoryPeak) -> AllocatorMemory:
     timeline = Table.of(TIMELINE, found.rows.take(found.timeline))
-    return AllocatorMemory(name, _peak(found), timeline, _live(found))
+    return AllocatorMemory(name, device, _peak(found), timeline, _live(found))
 
 
 def _peak(found: MemoryPeak) -> AllocatorPeak:

@@ -98,8 +98,12 @@ describe("the tables", () => {
   });
 
   it("choose the runs of the memory's device", () => {
-    const runs = tableOf({ device: ["TPU:0", "TPU:1"], id: ["3", "4"] });
-    expect(["0", "1", "GPU_0_bfc"].map((id) => modulesOf(runs, id).columns[1]?.values)).toEqual([["3"], ["4"], ["3", "4"]]);
+    const runs = tableOf({ device: ["Chip 4, TPU core 0", "Chip 5, TPU core 0"], id: ["3", "4"] });
+    expect(["Chip 4, TPU core 0", "Chip 5, TPU core 0", ""].map((device) => modulesOf(runs, { device }).columns[1]?.values)).toEqual([
+      ["3"],
+      ["4"],
+      ["3", "4"],
+    ]);
   });
 });
 

@@ -44,6 +44,9 @@ export function fullest(memories: readonly AllocatorMemory[]): AllocatorMemory |
   return best;
 }
 
+/** What a memory is called: a TPU core, or the name of the allocator. */
+export const nameOf = ({ id, device }: AllocatorMemory): string => device || id;
+
 export interface Summary {
   tone: "bad" | "fair" | "good";
   title: string;
@@ -72,7 +75,7 @@ export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summa
     sentences.push(
       memory === fullest(profile.memories)
         ? `It is the fullest of ${plural(profile.memories.length, "memory", "memories")}.`
-        : `Of ${plural(profile.memories.length, "memory", "memories")}, memory ${fullest(profile.memories)?.id ?? ""} has a higher usage.`,
+        : `Of ${plural(profile.memories.length, "memory", "memories")}, ${nameOf(fullest(profile.memories) ?? memory)} has a higher usage.`,
     );
   }
   return {
@@ -244,9 +247,9 @@ export function peakMarker({ id, peak }: AllocatorMemory): string {
 }
 
 /** Runs of modules on the device with this memory id; all runs if there is no such device. */
-export function modulesOf(modules: TableData, memory: string): TableData {
+export function modulesOf(modules: TableData, { device }: Pick<AllocatorMemory, "device">): TableData {
   const devices = columnOf(modules, "device") ?? [];
-  const rows = rowsWhere(modules, (row) => String(devices[row]).split(":").at(-1) === memory);
+  const rows = rowsWhere(modules, (row) => devices[row] === device);
   return rows.length ? pickRows(modules, rows) : modules;
 }
 

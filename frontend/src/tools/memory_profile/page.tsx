@@ -18,7 +18,7 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
-import { figures, fullest, headline, modulesOf, peakMarker, peaksTable } from "./model";
+import { figures, fullest, headline, modulesOf, nameOf, peakMarker, peaksTable } from "./model";
 import { TimelineCard } from "./timeline_card";
 import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
@@ -81,7 +81,7 @@ function Content({ page, profile, first }: ContentProps) {
   const zoom = useMemo(() => readRange(range), [range]);
   const onZoom = (next: readonly [number, number] | null): void =>
     state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace");
-  const modules = useMemo(() => modulesOf(profile.modules, memory.id), [profile, memory]);
+  const modules = useMemo(() => modulesOf(profile.modules, memory), [profile, memory]);
   const base = useBase<MemoryProfile>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
   const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
@@ -104,15 +104,19 @@ function Content({ page, profile, first }: ContentProps) {
               value={memory.id}
               onChange={(event) => state.set({ memory_id: event.currentTarget.value, range: null, instant: null }, "push")}
             >
-              {profile.memories.map(({ id, peak }) => (
-                <option key={id} value={id}>
-                  {id}: {formatBytes(peak.used)}
+              {profile.memories.map((one) => (
+                <option key={one.id} value={one.id}>
+                  {nameOf(one)}: {formatBytes(one.peak.used)}
                 </option>
               ))}
             </select>
           </label>
         </SummaryBox>
-        <BaseLine page={page} answer={base} note={base.data !== null && other === null ? `The base has no memory ${memory.id}.` : ""} />
+        <BaseLine
+          page={page}
+          answer={base}
+          note={base.data !== null && other === null ? `The base has no memory ${nameOf(memory)}.` : ""}
+        />
         {peaks === null ? null : (
           <Card title="Peak against the base" help={"State of the memory at the peak of each run.\nSource: trace."}>
             <FitTable most={300} data={peaks} title="" fileName={`${file}_base`} store={baseStore} />

@@ -31,6 +31,7 @@ const first = (values: Record<string, Cell[]>, count: number) =>
 
 export const MEMORY: AllocatorMemory = {
   id: "0",
+  device: "TPU 0",
   peak: { time_ps: 2e9, stack: 100, heap: 500, used: 600, free: 400, capacity: 1000, lifetime: 900, fragmentation: 0.5 },
   timeline: labelled(TIMELINE),
   live: labelled({
@@ -47,12 +48,13 @@ export const PROFILE: MemoryProfile = {
     MEMORY,
     {
       id: "1",
+      device: "",
       peak: { time_ps: 1e9, stack: 0, heap: 10, used: 10, free: 990, capacity: 1000, lifetime: 0, fragmentation: 0 },
       timeline: first(TIMELINE, 1),
       live: tableOf({ op: [], allocation: [], occurrences: [] }),
     },
   ],
-  modules: tableOf({ module: ["jit_f(12)"], device: ["TPU:0"], start: [1.5e9], end: [1.7e9], duration: [2e8], id: ["3"] }),
+  modules: tableOf({ module: ["jit_f(12)"], device: ["TPU 0"], start: [1.5e9], end: [1.7e9], duration: [2e8], id: ["3"] }),
   left_out: [],
 };
 

@@ -171,7 +171,7 @@ def allocator(name: str, used: int, free: int, device: str = "/device:TPU:0") ->
 
 def test_an_allocator_near_its_limit() -> None:
     found = told("memory_near_limit", allocator("0", 90, 10))
-    assert found["title"] == "Memory is 90% full at the peak of allocator 0, 90 MiB"
+    assert found["title"] == "Memory is 90% full at the peak of TPU 0, 90 MiB"
     assert (found["share"], found["confidence"]) == (0, "high")
     assert evidence(found) == {
         "In use at the peak, of the capacity": (90.0, "%", "memory_profile"),
@@ -180,7 +180,7 @@ def test_an_allocator_near_its_limit() -> None:
     }
     assert found["evidence"][0]["query"] == {"host": "h0", "memory_id": "0"}
     below = told("memory_near_limit", allocator("0", 89, 11))
-    assert below["reason"] == "The peak of allocator 0 is 89.0% of the device's memory."
+    assert below["reason"] == "The peak of TPU 0 is 89.0% of the device's memory."
 
 
 def test_an_allocator_of_a_gpu_and_one_of_the_host() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.reasons import NO_LIMIT
 from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
+from tpu_profile_plugin.analysis.environment.device_names import device_of_allocator
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import (
@@ -24,7 +25,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.rules.device.recomputation import recomputed
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.analysis.memory.allocations import MemoryUse, device_memory
+from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.analysis.memory.buffers import ProgramRan, programs_ran, unknown_memory
 from tpu_profile_plugin.units import MIB
 
@@ -53,10 +54,11 @@ RECOMPUTES = Advice(
 class Use:
     """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself.
 
-    `ran`: the programs that ran, where no allocator was recorded.
+    `title`: what it is called in sentences; `ran`: the programs that ran, where no allocator was recorded.
     """
 
     name: str
+    title: str
     used: int
     capacity: int
     module: bool = False
@@ -73,21 +75,23 @@ def gather(host: HostView) -> Use | None:
     """The fullest allocator of the host's devices, or without allocator events the program that needs most."""
     if host.summary.environment.hardware not in (Hardware.TPU, Hardware.GPU):
         return None
-    allocators = list(_allocators(host.allocators))
+    allocators = list(_allocators(host))
     ran = () if allocators else programs_ran([programs_of_devices(host.space, host.devices, host.hlo.programs)])
-    most = max(allocators or _programs(host), key=lambda one: one.share, default=Use("", 0, 0, True))
+    most = max(allocators or _programs(host), key=lambda one: one.share, default=Use("", "", 0, 0, True))
     if not most.name and not ran:
         return None
     full = most.share >= MEMORY_SHARE and bool(recomputed(work_of(host)))
     return replace(most, ran=ran, advice=RECOMPUTES if full else ADVICE)
 
 
-def _allocators(allocators: dict[str, MemoryUse]) -> Iterable[Use]:
-    for name, rows in allocators.items():
+def _allocators(host: HostView) -> Iterable[Use]:
+    for name, rows in host.allocators.items():
         peak = len(rows.in_use) - 1 - int(rows.in_use[::-1].argmax())  # the last, as in the memory profile
         used = int(rows.in_use[peak])
         if rows.free.any() and used > 0:
-            yield Use(name, used, used + int(rows.free[peak]))
+            yield Use(
+                name, device_of_allocator(host.space, name) or f"allocator {name}", used, used + int(rows.free[peak])
+            )
 
 
 def _programs(host: HostView) -> list[Use]:
@@ -96,7 +100,11 @@ def _programs(host: HostView) -> list[Use]:
         return []
     layouts = [(number, layout_of(host, number)) for number in programs_by_time(host, MOST_PROGRAMS)]
     names = host.hlo.programs.names
-    return [Use(names[number], one.peak_bytes, capacity, True) for number, one in layouts if one is not None]
+    return [
+        Use(names[number], f"program {names[number]}", one.peak_bytes, capacity, True)
+        for number, one in layouts
+        if one is not None
+    ]
 
 
 def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
@@ -109,13 +117,12 @@ def judge(run: RunView, parts: Sequence[Use | None]) -> Finding | Silence:
     if not known:
         return lacks(NO_LIMIT)
     most, host = max(known, key=lambda one: one[0].share)
-    what = f"program {most.name}" if most.module else f"allocator {most.name}"
     if most.share < MEMORY_SHARE:
-        return Silence(f"The peak of {what} is {most.share:.1%} of the device's memory.")
+        return Silence(f"The peak of {most.title} is {most.share:.1%} of the device's memory.")
     tool, query = ("memory_viewer", "module_name") if most.module else ("memory_profile", "memory_id")
     page = {"host": host, query: most.name}
     return Finding(
-        f"Memory is {most.share:.0%} full at the peak of {what}, {most.used / MIB:,.0f} MiB",
+        f"Memory is {most.share:.0%} full at the peak of {most.title}, {most.used / MIB:,.0f} MiB",
         0,
         "no direct cost: memory",
         "medium" if most.module else "high",
