@@ -50,7 +50,8 @@ class WhatIf:
       step_ps, after_ps: average step before and after, with the time until the next where the time budget counts that.
       low_ps, high_ps: the interval of `after_ps`: runs of CPU devices share all cores, or none.
       median_ps, after_median_ps: the median over steps.
-      limits: the largest parts of the chain that determines the step afterwards, most time first.
+      limits: the largest parts of the chain that determines the step afterwards, most time first; empty unless
+        they were asked for.
       confidence, reasons: how far the recording tells, and what it lacks, as sentences.
       drift_ps: how much the replay without an edit differs from the recorded step.
       parts_ps: the parts of the average step afterwards, by index in `CATEGORIES`, and the time until the next; they
@@ -76,7 +77,9 @@ class WhatIf:
         return self.step_ps - self.after_ps
 
 
-def what_if(graph: Graph, places: Sequence[Places], edit: Edit, spent: Sequence[SpentTime] = ()) -> WhatIf:
+def what_if(
+    graph: Graph, places: Sequence[Places], edit: Edit, spent: Sequence[SpentTime] = (), *, limits: bool = True
+) -> WhatIf:
     """The step with an edit. Raises NotFound if it names nothing.
 
     Args:
@@ -84,6 +87,7 @@ def what_if(graph: Graph, places: Sequence[Places], edit: Edit, spent: Sequence[
       places: of each of its hosts.
       edit: what changes.
       spent: how the devices of each host spend their steps, to tell the parts of the step afterwards.
+      limits: whether to tell what determines the step afterwards.
     """
     change = shorter(graph, places, edit)
     low, high = change.replay(graph)
@@ -91,7 +95,7 @@ def what_if(graph: Graph, places: Sequence[Places], edit: Edit, spent: Sequence[
     before, least, most = (graph.mean_ps(found) for found in (recorded, low, high))
     medians = [float(np.median(graph.of_steps_ps(found))) for found in (recorded, low, high)]
     confidence, reasons = _confidence(graph, (most - least) / before if before else 0.0, edit)
-    sums = _sums(graph, high, change)
+    sums = _sums(graph, high, change) if limits or spent else {}
     parts: tuple[float, ...] = ()
     if spent:
         then, now = _by_kind(_sums(graph, recorded, shorter(graph, places, Edit()))), _by_kind(sums)

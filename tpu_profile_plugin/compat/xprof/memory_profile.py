@@ -111,13 +111,13 @@ def _special(special: SpecialAllocation, step: int) -> str:
 def _modules(recorded: Recorded) -> Iterator[str]:
     """The module runs, numbered consecutively over all cores."""
     columns = (
-        [_text(name) for name in recorded.module_names],
+        [_text(name or "") for name in recorded.module_names],
         recorded.module_begin_ps.tolist(),
         recorded.module_end_ps.tolist(),
         range(len(recorded.module_names)),
-        [_text(plane.removeprefix("/device:")) for plane in recorded.module_planes],
+        [_text((plane or "").removeprefix("/device:")) for plane in recorded.module_planes],
     )
-    if recorded.module_names:
+    if len(recorded.module_names):
         yield _filled(_MODULE, columns)
 
 

@@ -48,12 +48,12 @@ class Replay:
     places: tuple[Places, ...]
     hosts: tuple[HostProfile, ...]
 
-    def what_if(self, edit: Edit, *, parts: bool = False) -> WhatIf:
-        """The step with an edit, with its parts if they are asked for.
+    def what_if(self, edit: Edit, *, parts: bool = False, limits: bool = True) -> WhatIf:
+        """The step with an edit, with its parts, and what limits it, if they are asked for.
 
         Raises NotFound if it names nothing, NoData if the host's time would change and nothing links it to the devices.
         """
-        return what_if(self.graph, self.places, edit, self._spent if parts else ())
+        return what_if(self.graph, self.places, edit, self._spent if parts else (), limits=limits)
 
     @property
     def median_ps(self) -> float:
@@ -237,6 +237,6 @@ def _of_finding(replay: Replay, one: RuleFinding) -> Suggestion:
 
 def _tried(replay: Replay, finding: RuleFinding | None, edit: Edit) -> Suggestion:
     try:
-        return Suggestion(finding, edit, replay.what_if(edit))
+        return Suggestion(finding, edit, replay.what_if(edit, limits=False))
     except NoData as error:
         return Suggestion(finding, edit, None, str(error))

@@ -18,6 +18,7 @@ from tpu_profile_plugin.run.catalogue.memory import LIVE, MODULES, TIMELINE, kno
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.run.figures.memory import host_allocations
 from tpu_profile_plugin.run.run import Run
+from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.tools.query import Query
@@ -88,8 +89,8 @@ class Recorded:
     """Allocations of a host by allocator, and the runs of modules on its TPU cores."""
 
     peaks: dict[str, MemoryPeak]
-    module_names: list[str]
-    module_planes: list[str]
+    module_names: Coded
+    module_planes: Coded
     module_begin_ps: I64
     module_end_ps: I64
 
@@ -100,9 +101,8 @@ def build(run: Run, query: Query) -> MemoryProfile:
     begin_ps, end_ps = recorded.module_begin_ps, recorded.module_end_ps
     names, planes = recorded.module_names, recorded.module_planes
     space = run.profiles[0].lazy
-    titles = {plane: plane_title(space, plane) for plane in dict.fromkeys(planes)}
-    devices = [titles[plane] for plane in planes]
-    ids = [str(number) for number in range(len(names))]
+    devices = Coded.of(planes.codes, [plane_title(space, plane) for plane in planes.texts], empty=False)
+    ids = list(map(str, range(len(names))))
     return MemoryProfile(
         memories=[_memory(name, device_of_allocator(space, name), peak) for name, peak in recorded.peaks.items()],
         modules=Table(MODULES, [names, devices, begin_ps, end_ps, end_ps - begin_ps, ids]),
@@ -123,22 +123,24 @@ def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
     host = run.profiles[0]
     runs = [EventFilter(plane, lines=(_MODULES,)) for plane in host.lazy.planes if plane.name.startswith(_TPU)]
     recorded, planes = host_allocations(host, runs, since_recording=since_recording)
-    names: list[str] = []
-    on_planes: list[str] = []
+    texts: list[str] = []
+    names, on_planes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     begins, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for plane in planes:
+    for number, plane in enumerate(planes):
         lines = [line for line, title in enumerate(plane.lines.name) if title == _MODULES]
         for line in lines if plane.name.startswith(_TPU) else ():
             events = plane.lines.events_of(line)
-            names += [plane.event_metadata.names[row] for row in plane.events.metadata[events].tolist()]
-            on_planes += [plane.name] * (len(names) - len(on_planes))
+            used, name = np.unique(plane.events.metadata[events], return_inverse=True)
+            names.append(name + len(texts))
+            texts += [plane.event_metadata.names[row] for row in used.tolist()]
+            on_planes.append(np.full(len(name), number))
             rows = events_of_lines(plane, [line])
             begins.append(plane.events.begin_ps[rows] if since_recording else offsets_in_line(host.lazy, plane, rows))
             ends.append(begins[-1] + plane.events.duration_ps[events])
     return Recorded(
         peaks={name: memory_peak(rows) for name, rows in (recorded.by_memory() if recorded else {}).items()},
-        module_names=names,
-        module_planes=on_planes,
+        module_names=Coded.of(np.concatenate(names), texts, empty=False),
+        module_planes=Coded.of(np.concatenate(on_planes), [plane.name for plane in planes], empty=False),
         module_begin_ps=np.concatenate(begins),
         module_end_ps=np.concatenate(ends),
     )
