@@ -38,8 +38,9 @@ OPENING: tuple[dict[str, str], ...] = (
     {"tag": "overview_page"},
     {"tag": "op_profile"},
     {"tag": "trace_viewer@"},
+    {"tag": "what_if"},
 )
-"""Queries that open a session, in order: the tools opened first, whose data most other tools share."""
+"""Queries that open a session, in order: the tools opened first, whose data most others share, and the slowest."""
 
 MAX_WAITING = 8
 MAX_KEPT = 50

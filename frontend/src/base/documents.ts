@@ -1414,8 +1414,8 @@ export interface Statistics {
 export interface StepParts {
   /** With the time until the next step where the time budget counts that. */
   readonly length_ps: number;
-  /** Median of the steps, averaged over the devices that take part. */
-  readonly median_ps: number;
+  /** Median of the steps, averaged over the devices that take part; null if nothing is replayed. */
+  readonly median_ps: number | null;
   /** `length_ps` without what was not recorded. */
   readonly base_ps: number;
   /** By id of the part; without those that are 0. */
@@ -1442,15 +1442,15 @@ export interface StepWhatIf {
   readonly groups: readonly BudgetCategory[];
   /** The step as recorded. */
   readonly before: StepParts;
-  /** The step with all changes; null if it cannot be told. */
+  /** The step with all changes; null if it cannot be told, or nothing is replayed. */
   readonly after: ReplayedStep | null;
-  /** Why not; "" if it can. */
+  /** Why it cannot be told; "" if it can. */
   readonly cannot: string;
   /** How to record what would tell. */
   readonly remedy: string;
   /** Places that are left out of the changes. */
   readonly unknown: readonly UnknownPlace[];
-  /** Changes worth a try, findings first. */
+  /** Changes worth a try, findings first; empty if nothing is replayed. */
   readonly tried: readonly TriedChange[];
   /** Sentences. */
   readonly notes: readonly string[];

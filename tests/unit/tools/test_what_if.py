@@ -55,6 +55,13 @@ def test_the_recorded_step_and_what_is_worth_a_try() -> None:
     assert tried["Without matmul"]["gain_ps"] == 20 * US
 
 
+def test_the_step_as_recorded_without_a_replay() -> None:
+    found = ask(TOOL, PROFILE, recorded_only="true", without="save")
+    assert (found["base"], found["before"]["length_ps"], found["before"]["median_ps"]) == ("step", 100 * US, None)
+    assert found["before"]["average_ps"] == ask(TOOL, PROFILE)["before"]["average_ps"]
+    assert (found["after"], found["tried"], found["cannot"]) == (None, [], "")
+
+
 def test_changes_add_up() -> None:
     found = ask(TOOL, PROFILE, without="train.py:3 load_batch; save", scale="matmul=0.5")
     after = found["after"]

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, UNKNOWN
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.op_names import shown_event
-from tpu_profile_plugin.analysis.common.reasons import NO_LAUNCHES
+from tpu_profile_plugin.analysis.common.reasons import NO_DEVICES, NO_LAUNCHES, NO_STEPS
 from tpu_profile_plugin.analysis.replay.edits import Edit
 from tpu_profile_plugin.analysis.replay.what_if import Confidence, WhatIf
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.catalogue.steps import LIMITS
 from tpu_profile_plugin.run.facts import frameworks_of, lacks_devices
+from tpu_profile_plugin.run.figures.budget import run_budget
 from tpu_profile_plugin.run.figures.findings import gathered
 from tpu_profile_plugin.run.figures.replay import (
     Replay,
@@ -47,13 +48,13 @@ class StepParts:
 
     Attributes:
       length_ps: with the time until the next step where the time budget counts that.
-      median_ps: median of the steps, averaged over the devices that take part.
+      median_ps: median of the steps, averaged over the devices that take part; null if nothing is replayed.
       base_ps: `length_ps` without what was not recorded.
       average_ps: by id of the part; without those that are 0.
     """
 
     length_ps: float
-    median_ps: float
+    median_ps: float | None
     base_ps: float
     average_ps: dict[str, float]
 
@@ -125,11 +126,11 @@ class StepWhatIf(Document):
       base: what shares are of: "step", "time from step to step" or "recording".
       groups: the categories of the parts, in the order of display.
       before: the step as recorded.
-      after: the step with all changes; null if it cannot be told.
-      cannot: why not; "" if it can.
+      after: the step with all changes; null if it cannot be told, or nothing is replayed.
+      cannot: why it cannot be told; "" if it can.
       remedy: how to record what would tell.
       unknown: places that are left out of the changes.
-      tried: changes worth a try, findings first.
+      tried: changes worth a try, findings first; empty if nothing is replayed.
       notes: sentences.
     """
 
@@ -146,6 +147,8 @@ class StepWhatIf(Document):
 
 def build(run: Run, query: Query) -> StepWhatIf:
     """The step before and after the changes of the query. Raises NoData without devices or steps, BadRequest."""
+    if query.flag("recorded_only"):
+        return _recorded(run)
     flags = (query.flag("hide_collectives"), query.flag("ranks_equal"), query.flag("input_free"))
     edit = edit_of(places_in(query.text("without")), factors_in(query.text("scale")), *flags)
     replay = run_replay(run)
@@ -166,7 +169,18 @@ def build(run: Run, query: Query) -> StepWhatIf:
     )
 
 
-def _before(budget: RunBudget, median_ps: float) -> StepParts:
+def _recorded(run: Run) -> StepWhatIf:
+    """The step as recorded alone, which takes a third of the time. Raises as `build`."""
+    budget = run_budget(run)
+    if not budget.devices:
+        raise NO_DEVICES.error()
+    if not len(budget):
+        raise NO_STEPS.error()
+    notes = [*run_notes(run, budget), *run.warnings]
+    return StepWhatIf(budget.base, CATEGORY_LABELS, _before(budget, None), None, "", "", [], [], notes)
+
+
+def _before(budget: RunBudget, median_ps: float | None) -> StepParts:
     average = {name: ps for name in (BETWEEN, *CATEGORIES) if (ps := budget.part_ps(name))}
     return StepParts(budget.step_ps + budget.between_step_ps, median_ps, budget.base_ps, average)
 
@@ -236,6 +250,7 @@ TOOL = Tool(
             "What devices do is spread evenly over them: each op takes the mean of all devices.",
         ),
         Param("input_free", "bool", False, "Waits for input, and copies to devices, take no time."),
+        Param("recorded_only", "bool", False, "The step as recorded: nothing is replayed, and changes are ignored."),
     ),
     needs_server="Each change is replayed by a server.",
 )

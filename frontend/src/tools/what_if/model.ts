@@ -134,11 +134,12 @@ export interface Headline {
 }
 
 /** What the changes do to the step, else which change gains most. */
-export function headline(found: StepWhatIf, edit: Edit): Headline {
+export function headline(found: StepWhatIf, edit: Edit, pending = false): Headline {
   const { before, after, base } = found;
   if (isEmpty(edit)) {
     const best = bestOf(found);
     const step = `The ${base} takes ${formatTime(before.length_ps)}`;
+    if (pending) return { tone: "none", title: step };
     if (best === null) return { tone: "none", title: `${step}; no change that was tried makes it shorter` };
     const gain = formatPercent(100 * shareOf(best.gain_ps ?? 0, before.length_ps));
     return { tone: "none", title: `${step}; the largest gain that was tried is ${gain}: ${lowered(best.label)}` };

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
@@ -28,6 +28,22 @@ describe("the page What if", () => {
     expect([...shown.root.querySelectorAll(".step-bars-one > b")].map((one) => one.textContent)).toEqual(["Before"]);
     expect(button(shown, "Devices wait 10.0% of the step for launches").disabled).toBe(true);
     expect(shown.text()).toContain("No function takes just this time.");
+  });
+
+  it("shows the step as recorded while suggestions are replayed", async () => {
+    let replayed: (found: unknown) => void = () => undefined;
+    const later = new Promise((resolve) => (replayed = resolve));
+    const shown = await show({}, (url: URL) =>
+      url.searchParams.has("recorded_only")
+        ? { ...RECORDED, before: { ...RECORDED.before, median_ps: null }, after: null, tried: [] }
+        : later,
+    );
+    await vi.waitFor(() => expect(shown.text()).toContain("Replaying the changes"));
+    expect(shown.text()).toContain("The step takes 100 us");
+    expect(shown.text()).not.toContain("What limits the step");
+    replayed(RECORDED);
+    await vi.waitFor(() => expect(shown.text()).toContain("the largest gain that was tried is 60.0%"));
+    expect(shown.text()).not.toContain("Replaying");
   });
 
   it("adds the change of a finding at a click, with the step before and after, and removes it at the next", async () => {

@@ -38,6 +38,7 @@ import type { Edit } from "./model";
 import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
 
+const NO_CHANGES: Edit = { places: [], flags: [] };
 const FACTORS = [0, 0.25, 0.5, 0.75, 2];
 const CONFIDENCE: Readonly<Record<string, string>> = {
   high: "The recording has the dependencies that the answer needs.",
@@ -51,11 +52,18 @@ function WhatIfPage(page: PageProps) {
   const edit = useMemo(() => editOf(Object.fromEntries(values)), [JSON.stringify(values)]);
   const where = JSON.stringify([run, host]);
   const params = { run, tag: tool.id, host: host ?? undefined, ...keysOf(edit) };
-  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "what_if", params, { signal }));
+  // The step as recorded is there at once, before anything is replayed.
+  const first = { run, tag: tool.id, host: host ?? undefined, recorded_only: "true" };
+  const wanted = useRef(isEmpty(edit) ? where : "").current === where;
+  const recorded = useLoad(wanted ? JSON.stringify(first) : null, (signal) => documentOf(client, "what_if", first, { signal }));
+  const replays = !wanted || recorded.data !== null || recorded.error !== null;
+  const answer = useLoad(replays ? JSON.stringify(params) : null, (signal) => documentOf(client, "what_if", params, { signal }));
   // While other changes are replayed, the answer to the ones before stays.
   const last = useRef<{ where: string; found: StepWhatIf; edit: Edit } | null>(null);
   if (answer.data !== null) last.current = { where, found: answer.data, edit };
   const kept = last.current?.where === where && answer.error === null ? last.current : null;
+  if (kept === null && recorded.data !== null && answer.error === null)
+    return <Content page={page} found={recorded.data} edit={edit} shown={NO_CHANGES} busy pending />;
   if (kept === null)
     return (
       <Pending answer={answer} page={page} what={`Replaying the steps of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
@@ -71,9 +79,11 @@ interface ContentProps {
   /** Those that the answer is about. */
   shown: Edit;
   busy: boolean;
+  /** Whether nothing was replayed yet. */
+  pending?: boolean;
 }
 
-function Content({ page, found, edit, shown, busy }: ContentProps) {
+function Content({ page, found, edit, shown, busy, pending = false }: ContentProps) {
   const { run, host, state } = page;
   const finding = useKey(state, FINDING_KEY);
   const asked = finding === null ? undefined : found.tried.find((one) => one.finding === finding);
@@ -88,13 +98,13 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
   const tried = useMemo(() => triedTable(found), [found]);
   const stores = useMemo(() => ["t1", "t2", "t3"].map((name) => storeAt(state, name)), [state]);
   const file = fileNameOf("what_if", run, host);
-  const { tone, title } = headline(found, shown);
+  const { tone, title } = headline(found, shown, pending);
   const { after } = found;
   return (
     <div class="tool-page">
       <div class="tool-page-body what-if">
         <SummaryBox tone={tone} title={title}>
-          {after === null ? (
+          {pending ? null : after === null ? (
             <p>
               <RichText text={found.remedy} />
             </p>
@@ -129,7 +139,11 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
             "Gains do not add up to the gain of several changes.\nSource: estimate."
           }
         >
-          <Tried found={found} edit={edit} choose={choose} asked={asked} />
+          {pending ? (
+            <p class="dim">Replaying the changes that findings and the largest parts of the step suggest…</p>
+          ) : (
+            <Tried found={found} edit={edit} choose={choose} asked={asked} />
+          )}
         </Card>
         {after === null ? null : (
           <div class="columns even">
@@ -160,7 +174,7 @@ function Content({ page, found, edit, shown, busy }: ContentProps) {
 
 /** The interval, if there is one, and the median. */
 function afterNote({ parts, low_ps, high_ps }: NonNullable<StepWhatIf["after"]>): string {
-  return [rangeText(low_ps, high_ps), `median ${formatTime(parts.median_ps)}`].filter((text) => text !== "").join("; ");
+  return [rangeText(low_ps, high_ps), `median ${formatTime(parts.median_ps ?? 0)}`].filter((text) => text !== "").join("; ");
 }
 
 /** Before, after, gain and confidence. */
@@ -173,7 +187,7 @@ function Figures({ found, edited }: { found: StepWhatIf; edited: boolean }) {
       name: "Before",
       value: before.length_ps,
       text: formatTime(before.length_ps),
-      note: `average ${found.base}; median ${formatTime(before.median_ps)}`,
+      note: `average ${found.base}; median ${formatTime(before.median_ps ?? 0)}`,
     },
     ...(edited
       ? [
@@ -264,7 +278,7 @@ function Changes({ found, edit, choose, busy }: EditProps & { busy: boolean }) {
           Leave out
         </button>
         {isEmpty(edit) ? null : (
-          <button type="button" class="button ghost" onClick={() => choose({ places: [], flags: [] })}>
+          <button type="button" class="button ghost" onClick={() => choose(NO_CHANGES)}>
             Remove all changes
           </button>
         )}
