@@ -31,8 +31,9 @@ from tpu_profile_plugin.trend.trend import (
 SLICE_S = 1.0
 """How long a call reads, in seconds."""
 MOST_PLACES = 24
-"""Places of a series that are told: those that shift, the largest difference first, then the largest."""
-_LEAST_PLACES = 6
+"""Places of a series that are told of those that shift."""
+_FEW_PLACES = 6
+"""As many of a series without any."""
 
 
 class ReadRuns:
@@ -135,14 +136,13 @@ def _series(series: Series, rows: list[int]) -> dict[str, Any]:
 
 
 def _shown(series: Series) -> list[PlaceSeries]:
-    """The places that are part of a change, the largest difference first, then the largest others."""
+    """The places that are part of a change, the largest difference first; without any the largest."""
     most: dict[tuple[str, str, str], float] = {}
     for event in series.events:
         for part in event.parts:
             most[part.place.key] = max(most.get(part.place.key, 0.0), abs(part.delta))
     changed = sorted((one for one in series.places if one.place.key in most), key=lambda one: -most[one.place.key])
-    others = [one for one in series.places if one.place.key not in most]
-    return [*changed[:MOST_PLACES], *others[: max(_LEAST_PLACES - len(changed), 0)]]
+    return changed[:MOST_PLACES] or list(series.places[:_FEW_PLACES])
 
 
 def _place(one: PlaceSeries) -> dict[str, Any]:

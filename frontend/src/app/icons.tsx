@@ -16,6 +16,7 @@ const PATHS: Readonly<Record<string, string>> = {
   what_if: "M2 3.5h12v3H2zM2 9.5h6v3H2zM14 11h-4M11.5 9.5 10 11l1.5 1.5",
   communication: "M2 5h10M9 2l3 3-3 3M14 11H4M7 8l-3 3 3 3",
   compare: "M2 4h8v3H2zM2 9h12v3H2z",
+  trend: "M2 11h4V7h4V4h4M2 14h12",
   trace_viewer: "M2 3h6v2.5H2zM6 7h8v2.5H6zM3.5 11h5v2.5h-5z",
   memory_profile: "M2 13V8l3-3 3 4 3-6 3 4v6z",
   memory_viewer: "M2 5h12v6H2zM5 5v6M8 5v6M11 5v6M4 11v2M8 11v2M12 11v2",

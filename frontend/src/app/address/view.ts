@@ -128,6 +128,10 @@ export const PAGE_KEYS: readonly string[] = [
   "hide_collectives",
   "ranks_equal",
   "input_free",
+  "series",
+  "axis",
+  "baseline",
+  "raw",
   ...tableKeys(9),
 ];
 
@@ -135,6 +139,19 @@ export const PAGE_KEYS: readonly string[] = [
 function tableKeys(tables: number): string[] {
   return Array.from({ length: tables }, (_, i) => ["sort", "filter", "hide", "row"].map((key) => `t${i + 1}.${key}`)).flat();
 }
+
+/** The page over all runs: it needs none, so that the server lists it with none. */
+export const TREND: ToolInfo = {
+  id: "trend",
+  title: "Trend",
+  group: "Summary",
+  summary: "Since when steps take longer or shorter over the runs of the log directory, and where.",
+  hosts: "all",
+  host_names: [],
+  available: true,
+  reason: null,
+  params: [],
+};
 
 /** Time of a session, from its name or else from its newest file. */
 export function runTime(run: RunSummary): number {

@@ -9,6 +9,7 @@ import { ReadingSwitch } from "./reading_switch";
 import { SessionPicker } from "./session_picker";
 import { ToolList } from "./tool_list";
 import type { Patch } from "../../widgets/content/link";
+import { TREND } from "../address/view";
 import type { HostSelection } from "../address/view";
 
 interface Props {
@@ -38,6 +39,7 @@ interface Props {
 
 export function Rail(props: Props) {
   const { collapsed, capture, runs, run, info, devices, tool, selection } = props;
+  const tools = [...(info?.tools ?? []), ...(runs.length && !props.report ? [TREND] : [])];
   return (
     <aside class={collapsed ? "rail collapsed" : "rail"} aria-label="Session, tool and host">
       <div class="rail-head">
@@ -75,7 +77,7 @@ export function Rail(props: Props) {
           {props.report ? null : <BasePicker base={props.base} run={run} client={props.client} />}
         </section>
       )}
-      {collapsed || !tool ? null : (
+      {collapsed || !tool?.host_names.length ? null : (
         <section class="rail-part rail-host" aria-label="Host">
           <h2>Host</h2>
           <HostPicker tool={tool} host={selection.host} hosts={selection.hosts} onChoose={props.onHosts} />
@@ -89,7 +91,7 @@ export function Rail(props: Props) {
       )}
       <section class="rail-part rail-tools" aria-label="Tools">
         {collapsed ? null : <h2>Tools</h2>}
-        {info ? <ToolList tools={info.tools} current={tool?.id ?? null} narrow={collapsed} toolKeys={props.toolKeys} /> : null}
+        {tools.length ? <ToolList tools={tools} current={tool?.id ?? null} narrow={collapsed} toolKeys={props.toolKeys} /> : null}
       </section>
     </aside>
   );

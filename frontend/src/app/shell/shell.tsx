@@ -8,7 +8,7 @@ import { forgetFindings } from "../../page/findings";
 import { READING_KEY, readingOf } from "../../page/page";
 import type { BaseChoice, PageModule, UrlState } from "../../page/page";
 import type { ReportFacts } from "../../api/stored";
-import type { Config, Problem, RunInfo, RunSummary, Status } from "../../api/types";
+import type { Config, Problem, RunInfo, RunSummary, Status, ToolInfo } from "../../api/types";
 import { Loading } from "../../widgets/status/loading";
 import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
@@ -38,6 +38,7 @@ import {
   newestFirst,
   runBefore,
   showsProblems,
+  TREND,
   unreadable,
 } from "../address/view";
 
@@ -119,7 +120,9 @@ export function Shell({ client, state, address, load, report = null }: Props) {
     );
   }, [captured, runs.data, state]);
 
-  const tool = info.data ? chooseTool(info.data.tools, state.get("tool") ?? state.get("tag")) : null;
+  const named = state.get("tool") ?? state.get("tag");
+  const overRuns = report === null && named === TREND.id;
+  const tool = overRuns ? TREND : info.data ? chooseTool(info.data.tools, named) : null;
   const selection = tool ? chooseHosts(tool, state.get("host"), state.get("hosts")) : { host: null, hosts: [] };
   const hostText = selection.host !== null ? hostLabel(selection.host) : selection.hosts.join(", ");
   const reading = config.data?.xprofReading === false ? "own" : readingOf(state);
@@ -147,12 +150,13 @@ export function Shell({ client, state, address, load, report = null }: Props) {
   const leave = (): Record<string, null> => leavePage(written.current);
   const toolKeys = (id: string): Patch => ({ ...leave(), run: run?.run ?? null, tool: id, tag: null });
   const crumbs: Crumb[] = [
-    ...(run ? [{ text: run.run, to: toolKeys("overview_page") }] : wanted === null ? [] : [{ text: wanted }]),
+    ...(overRuns ? [] : run ? [{ text: run.run, to: toolKeys("overview_page") }] : wanted === null ? [] : [{ text: wanted }]),
     ...(tool ? [{ text: tool.title, to: toolKeys(tool.id), page: true }] : []),
     ...(tool && hostText ? [{ text: hostText }] : []),
     ...(reading === "xprof" ? [{ text: "XProf's reading" }] : []),
   ];
-  useEffect(() => setTitle([tool?.title, run?.run]), [tool?.title, run?.run]);
+  const ofRun = overRuns ? undefined : run?.run;
+  useEffect(() => setTitle([tool?.title, ofRun]), [tool?.title, ofRun]);
 
   return (
     <AddressContext.Provider value={links}>
@@ -194,7 +198,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
           <main id="content" class="content" tabIndex={-1} aria-label={tool?.title ?? "Profile"}>
             {report ? <ReportNote report={report} /> : null}
             {config.data?.note ? <p class="report-note">{config.data.note}</p> : null}
-            {info.data && showsProblems(info.data, tool) ? <Problems info={info.data} /> : null}
+            {info.data && !overRuns && showsProblems(info.data, tool) ? <Problems info={info.data} /> : null}
             <div class="page">{content()}</div>
           </main>
         </div>
@@ -222,6 +226,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
       ) : (
         <Loading what="Searching for profiles" />
       );
+    if (overRuns) return page(TREND, run?.run ?? "");
     if (!run)
       return (
         <UnknownPlace
@@ -236,7 +241,6 @@ export function Shell({ client, state, address, load, report = null }: Props) {
     if (!info.data) return <Loading what={`Opening session ${run.run}`} />;
     const broken = unreadable(info.data);
     if (broken) return failed(problemError(broken));
-    const named = state.get("tool") ?? state.get("tag");
     if (!tool && named !== null && info.data.tools.length > 0)
       return (
         <UnknownPlace
@@ -256,11 +260,15 @@ export function Shell({ client, state, address, load, report = null }: Props) {
           todo={["Choose another session on the left, or capture again."]}
         />
       );
+    return page(tool, run.run);
+  }
+
+  function page(shown: ToolInfo, of: string) {
     return (
       <PageHost
-        run={run.run}
+        run={of}
         base={base}
-        tool={tool}
+        tool={shown}
         host={selection.host}
         hosts={selection.hosts}
         client={client}

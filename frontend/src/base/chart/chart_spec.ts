@@ -37,7 +37,8 @@ export interface StackChart {
 export interface BandChart {
   kind: "band";
   x: Axis & { labels: readonly string[] };
-  y: Axis & { max?: number };
+  /** `from`: where the axis begins, 0 unless given. */
+  y: Axis & { max?: number; from?: number };
   line: Series;
   low?: readonly (number | null)[];
   high?: readonly (number | null)[];
@@ -112,7 +113,7 @@ export interface StepsSeries extends Series {
   outlined?: boolean;
 }
 
-/** A highlighted span of x; without `to` a line. `height` is in units of y; without it the mark is as high as the plot. */
+/** A highlighted span of x (numbers, or indexes of labels); without `to` a line. `height` is in units of y; without it the mark is as high as the plot. */
 export interface Mark {
   from: number;
   to?: number;

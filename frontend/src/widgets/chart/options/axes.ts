@@ -58,26 +58,25 @@ export function niceStep(most: number): number {
 /** A maximum above the last step by less than this fraction of a step does not add another step. */
 const TOLERANCE = 0.005;
 
-/** Maximum and step of a value axis that starts at 0. Steps are round in the displayed unit, not in that of the data. */
+/** Ends and step of a value axis. Steps are round in the displayed unit, not in that of the data. */
 function valueRange(
+  { unit, max, from = 0 }: Axis & { max?: number; from?: number },
   most: number,
-  unit: string | null,
-  max?: number,
-): { max: number; interval: number; unit: string | null; factor: number } {
+): { min: number; max: number; interval: number; unit: string | null; factor: number } {
   const shown = axisUnit(most, unit);
-  const interval = niceStep((max ?? most) * shown.factor) / shown.factor;
+  const interval = niceStep(((max ?? most) - from) * shown.factor) / shown.factor;
   const end = max ?? (most > 0 ? Math.ceil(most / interval - TOLERANCE) * interval : 1);
-  return { ...shown, max: end, interval: most > 0 || max !== undefined ? interval : 1 };
+  return { ...shown, min: Math.floor(from / interval) * interval, max: end, interval: most > 0 || max !== undefined ? interval : 1 };
 }
 
-export function valueAxis(axis: Axis & { max?: number }, most: number, style: ChartStyle): Option {
-  const { max, interval, unit, factor } = valueRange(most, axis.unit, axis.max);
+export function valueAxis(axis: Axis & { max?: number; from?: number }, most: number, style: ChartStyle): Option {
+  const { min, max, interval, unit, factor } = valueRange(axis, most);
   return {
     type: "value",
     name: axisName(axis, unit),
     nameTextStyle: { color: style.dim, align: "left", padding: [0, 0, 0, -8] },
     nameGap: 10,
-    min: 0,
+    min,
     max,
     interval,
     axisLine: { show: false },

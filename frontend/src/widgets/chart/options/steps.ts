@@ -11,8 +11,8 @@ import type { Option } from "./axes";
 /** Of more points than this, only the smallest and the largest of each pixel column are drawn. */
 const MAX_POINTS = 4000;
 const MIN_MARK_PX = { width: 2, height: 3 } as const;
-/** Room for a label on the right of its mark. */
-const LABEL_PX = 50;
+/** Room for a label on the right of its mark: at least, and per character. */
+const LABEL_PX = { least: 50, character: 7 } as const;
 const MARKS_ID = "marks";
 
 /** Strictly ascending values, because ECharts stacks points with equal x. */
@@ -71,7 +71,8 @@ export function marksSeries(marks: readonly Mark[], style: ChartStyle): Option {
     const top = mark.height === undefined ? area.y : Math.min(api.coord([0, mark.height])[1] ?? bottom, bottom - MIN_MARK_PX.height);
     const width = mark.to === undefined ? 1.5 : Math.max(MIN_MARK_PX.width, right - left);
     const colour = mark.colour ?? style.text;
-    const onRight = left + width < area.x + area.width - LABEL_PX;
+    const letters = Math.max(0, ...(mark.label ?? "").split("\n").map((line) => line.length));
+    const onRight = left + width < area.x + area.width - Math.max(LABEL_PX.least, letters * LABEL_PX.character);
     return {
       type: "group",
       children: [
@@ -98,6 +99,7 @@ export function marksSeries(marks: readonly Mark[], style: ChartStyle): Option {
                   stroke: style.background,
                   lineWidth: 3,
                   fontSize: 12,
+                  lineHeight: 15,
                   fontWeight: 600,
                   fontFamily: style.font,
                 },

@@ -1,0 +1,88 @@
+// Page Trend: runs read in slices that can be stopped, marks at changes, a baseline by dragging, the way to Compare.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as h from "./harness.js";
+
+const CHANGE = "2.1% faster (2.0% to 2.3%) since n34/s";
+const BOTH = /3\.5% slower[\s\S]*since n23\/s[\s\S]*dot \+39/;
+
+const open = (browser, server, query = "tool=trend") => h.openPage(browser, server, { query, height: 900 });
+
+/** The rectangle of the plot of steps over runs, in the window. */
+async function plot(tab) {
+  const canvas = await h.until("a drawn chart", () => tab.frame().$("[data-drawn='40'] canvas"));
+  await canvas.evaluate((one) => one.scrollIntoView({ block: "center" }));
+  await h.twoFrames(tab);
+  return canvas.boundingBox();
+}
+
+h.inEveryBrowser("trend", ({ browser }) => {
+  let server;
+  let work;
+  test("reads runs until it is stopped, goes on, and tells changes and what is left out", async () => {
+    work = h.temporaryDirectory();
+    h.build("nightly", work.directory);
+    server = await h.startTensorBoard(work.directory);
+    const tab = await open(browser(), server);
+    await h.shows(tab, /of 41 runs read/);
+    await h.click(tab, ".trend-reading button");
+    const stopped = Number(/(\d+) of 41 runs read/.exec(await h.shows(tab, "Continue"))[1]);
+    assert.ok(stopped < 41, String(stopped));
+    await h.click(tab, ".trend-reading button");
+    await h.shows(tab, CHANGE, 120_000);
+    await h.until("all runs read", async () => (await tab.frame().$(".trend-reading")) === null, 120_000);
+    assert.match(await h.text(tab.frame()), BOTH);
+    await h.shows(tab, "Left out: 1 run");
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("a drag over runs chooses a baseline, which its link restores", async () => {
+    const tab = await open(browser(), server);
+    const { x, y, width, height } = await plot(tab);
+    await tab.page.mouse.move(x + width * 0.15, y + height / 2);
+    await tab.page.mouse.down();
+    await tab.page.mouse.move(x + width * 0.4, y + height / 2, { steps: 4 });
+    await tab.page.mouse.up();
+    const told = await h.shows(tab, /The newest run takes .* of the median of \d+ runs, n\d\d\/s to n\d\d\/s, \+1\.\d%/);
+    const [, sentence] = /(The newest run takes .*)/.exec(told);
+    const [from, to] = h.query(tab).get("baseline").split(",").map(decodeURIComponent);
+    assert.ok(sentence.includes(`${from} to ${to}`), sentence);
+    const again = await open(browser(), server, h.query(tab).toString());
+    await h.shows(again, sentence);
+    await h.click(again, ".trend-baseline button");
+    await h.shows(again, "Drag over the chart");
+    assert.equal(h.query(again).get("baseline"), null);
+    for (const one of [tab, again]) {
+      h.assertClean(one);
+      await one.page.close();
+    }
+  });
+
+  test("a change leads to the comparison of its two sides", async () => {
+    const tab = await open(browser(), server);
+    await h.shows(tab, CHANGE);
+    await h.click(tab, ".summary .link");
+    await h.shows(tab, "What changed");
+    const { run, base, tool } = Object.fromEntries(h.query(tab));
+    assert.deepEqual([run, base, tool], ["n34/s", "n33/s", "compare"]);
+    h.assertClean(tab);
+    await tab.page.close();
+  });
+
+  test("the table of runs is sorted, and the axis shows a label", async () => {
+    const tab = await open(browser(), server, "tool=trend&axis=label:commit&t2.sort=-step_ps");
+    await h.shows(tab, "Axis");
+    assert.match(await h.shows(tab, /commit/), /As recorded/);
+    const rows = await h.until("rows", async () => {
+      const all = await tab.frame().$$eval("[aria-label='Runs'] .table-tr", (found) => found.map((row) => row.children[2].textContent));
+      return all.length > 5 && all;
+    });
+    const times = rows.map((text) => parseFloat(text));
+    assert.deepEqual(times, [...times].sort((a, b) => b - a));
+    h.assertClean(tab);
+    await tab.page.close();
+    await server.stop();
+    work.remove();
+  });
+});
