@@ -173,6 +173,7 @@ def from_object(data: Any) -> RunSummary:
         parts=_mapping(data, "parts", float),
         places=tuple(map(_place, _list(data, "places"))),
         memory=_mapping(data, "memory", int),
+        note=str(data.get("note", "")),
     )
 
 

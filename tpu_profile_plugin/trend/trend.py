@@ -36,8 +36,8 @@ class Trend:
 
     @property
     def problems(self) -> list[str]:
-        """Why runs are in no series, and that some were not read."""
-        told = [f"{one.run}: {one.problem}" for one in self.runs if one.problem]
+        """Why runs are in no series, what is odd about others, and that some were not read."""
+        told = [f"{one.run}: {one.problem or one.note}" for one in self.runs if one.problem or one.note]
         return [*told, f"{self.unread} runs have not been read yet."] if self.unread else told
 
 

@@ -176,3 +176,18 @@ def test_a_step_is_with_the_time_until_the_next_however_little_that_is(logdir: P
         "x500": (510e6, "time from step to step"),
         "x2500": (2510e6, "time from step to step"),
     }
+
+
+def test_a_run_whose_clock_was_wrong_is_placed_by_when_it_was_written(logdir: Path):
+    """Clocks of 1970 and of the year 2096; the third one is right, and its file was copied later."""
+    for name, start in (("x1970", 86_400), ("x2096", 4_000_000_000), ("x2023", 1_700_000_000)):
+        clock = f'plane 9 "Task Environment" {{profile_start_time=u{start}000000000}}\n'
+        write(logdir, {f"plugins/profile/{name}/h.xplane.pb": profile(OPS) + clock})
+    trend = tpu_profile_plugin.open(str(logdir)).trend("x*")
+    assert trend.runs[0].run == "x2023"
+    assert {one.run for one in trend.series[0].runs} == {"x1970", "x2023", "x2096"}
+    assert sorted(trend.problems) == [
+        "x1970: Its clock was wrong: it is placed by when its profile was written.",
+        "x2096: Its clock was wrong: it is placed by when its profile was written.",
+    ]
+    assert all(one == decoded(encoded(one), "x") for one in trend.runs)

@@ -84,6 +84,7 @@ class RunSummary:
       parts: time per ordinary step by part of the time budget, with that between steps.
       places: the largest places, the largest first.
       memory: peak in bytes by program with a known allocation.
+      note: what is odd about it, as a sentence; "" if nothing is.
     """
 
     run: str
@@ -98,6 +99,7 @@ class RunSummary:
     parts: Mapping[str, float] = field(default_factory=dict)
     places: tuple[PlaceTime, ...] = ()
     memory: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def memory_peak(self) -> int:

@@ -12,6 +12,11 @@ from tpu_profile_plugin.units import NS_PER_MS
 
 NO_STEPS = "The recording has no steps."
 
+WRONG_CLOCK = "Its clock was wrong: it is placed by when its profile was written."
+_DAY_MS = 86_400_000
+_EARLIEST_MS = 10_000 * _DAY_MS
+"""1997: a clock that was never set tells an earlier time."""
+
 
 def run_summary(run: RunHosts, name: str, written_ms: int, labels: Mapping[str, str]) -> RunSummary:
     """The summary of a run; one without figures has the reason in place of them.
@@ -29,7 +34,10 @@ def run_summary(run: RunHosts, name: str, written_ms: int, labels: Mapping[str, 
         side = run_side(run)
     except ProfileError as error:
         return RunSummary(name, written_ms, plain, problem=error.message)
-    began_ms = side.environment.start_ns // NS_PER_MS or written_ms
+    told_ms = side.environment.start_ns // NS_PER_MS
+    began_ms, note = told_ms or written_ms, ""
+    if written_ms and told_ms and (told_ms < _EARLIEST_MS or told_ms > written_ms + _DAY_MS):
+        began_ms, note = written_ms, WRONG_CLOCK
     if not side.work.steps or side.recorded_steps is None:
         return RunSummary(name, began_ms, plain, problem=NO_STEPS)
     work = side.work if side.work.steps < 2 else side.work.from_step_to_step()  # of all runs alike: gaps come and go
@@ -45,6 +53,7 @@ def run_summary(run: RunHosts, name: str, written_ms: int, labels: Mapping[str, 
         parts=parts_of(work),
         places=places_of(work),
         memory=dict(side.memory),
+        note=note,
     )
 
 
