@@ -48,7 +48,7 @@ function timed(tab, tool) {
       let boxes = -1;
       const begin = performance.now();
       document.querySelector(`[data-tool="${tool}"]`).click();
-      const busy = () => document.querySelector('.loading[aria-busy="true"]') !== null;
+      const busy = () => document.querySelector('main [aria-busy="true"], .loading') !== null;
       for (const deadline = begin + 60_000; performance.now() < deadline; ) {
         await frame();
         const drawn = window.__timeline?.boxesDrawn ?? 0;
