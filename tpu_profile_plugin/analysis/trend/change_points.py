@@ -131,24 +131,33 @@ def _chance(before: F64, after: F64) -> float:
     """Probability that the best split of equal values has a t test as clear as this one."""
     n, m = len(before), len(after)
     count = n + m
-    squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
-    delta = abs(float(after.mean() - before.mean()))
+    means = before.mean(), after.mean()
+    residuals = np.concatenate([before - means[0], after - means[1]])
+    squares, delta = float(residuals @ residuals), abs(float(means[1] - means[0]))
     if not delta:
         return 1.0
     if squares <= (n + m) * (1e-12 * delta) ** 2:
         return 0.0
     freedom = n + m - 2
-    alike = _alike(np.concatenate([before - before.mean(), after - after.mean()]))
+    t = delta / math.sqrt(squares / freedom * (1 / n + 1 / m))
+    least = _of_best(math.erfc(t / math.sqrt(2)), count)
+    if least >= ALARM:  # of most splits: Student's distribution has more in its tails than the normal one
+        return least
+    alike = _alike(residuals)
     fewer = math.sqrt((1 + alike) / (1 - alike))
-    single = two_sided(delta / fewer / math.sqrt(squares / freedom * (1 / n + 1 / m)), freedom)
+    single = two_sided(t / fewer, freedom)
     if _unequal(before, after):
         parts = float(before.var(ddof=1)) / n, float(after.var(ddof=1)) / m
         freedom_of = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
         single = max(single, two_sided(delta / fewer / math.sqrt(sum(parts)), freedom_of))
+    return _of_best(single, count)
+
+
+def _of_best(single: float, count: int) -> float:
+    """The chance of the clearest of all splits of `count` values, by that of a split which was not chosen."""
     if single <= 0:
         return 0.0
-    splits = count - 2 * LEAST_RUNS + 1
-    by_each = max(splits, 1) * single
+    by_each = max(count - 2 * LEAST_RUNS + 1, 1) * single
     z = -NormalDist().inv_cdf(min(single / 2, 0.5)) if single > 1e-300 else math.inf
     if not 1 < z < math.inf:
         return min(by_each, 1.0)
