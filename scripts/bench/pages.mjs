@@ -78,7 +78,7 @@ async function open(at, start) {
     await server.stop();
   };
   const tab = await h.openProfile(browser, server, { query: `run=large/1&tool=${start}`, width: 1440, height: 900 });
-  await h.until("the tools", () => tab.frame().evaluate(() => document.querySelectorAll("[data-tool]").length > 0));
+  await h.until("the tools", () => tab.frame().evaluate((tool) => document.querySelector(`[data-tool="${tool}"]`) !== null, start));
   await timed(tab, start);
   return { tab, stop };
 }
