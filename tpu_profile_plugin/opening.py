@@ -336,12 +336,10 @@ class OpenLogdir:
         from tpu_profile_plugin.trend.summaries import KeptSummaries, Listed, labels_in
         from tpu_profile_plugin.trend.trend import trend
 
-        def labels(files: RunFiles) -> dict[str, str]:
-            return {} if isinstance(self._logdir, SingleRun) else labels_in(self._logdir.labels(files))
+        def listed(run: OpenRun) -> Listed:
+            return Listed(run.files, run, lambda: labels_in(self._logdir.labels(run.files)))
 
-        runs = self._chosen_runs(match, "match")
-        listed = [Listed(one.files, one, functools.partial(labels, one.files)) for one in runs]
-        return trend(listed, KeptSummaries(), on_run, most_read)
+        return trend(list(map(listed, self._chosen_runs(match, "match"))), KeptSummaries(), on_run, most_read)
 
     def sql(
         self,

@@ -69,6 +69,10 @@ class SingleRun(abc.ABC):
             return run
         raise NotFound(f"{self.path} is a single file, so there is no run {name!r} to choose.", code="run_not_found")
 
+    def labels(self, run: RunFiles) -> bytes:
+        """A single file has no labels."""
+        return b""
+
     def names(self) -> list[str]:
         return [self.newest().name]
 

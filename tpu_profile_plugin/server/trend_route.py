@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tpu_profile_plugin.logdir.single import SingleRun
 from tpu_profile_plugin.server.catalog import Catalog, LocatedRun
 from tpu_profile_plugin.server.http.answer import NEVER, Answer, json_answer
 from tpu_profile_plugin.server.http.query import Query
@@ -59,11 +57,8 @@ class TrendRoutes:
 
         logdir = self._catalog.logdir
 
-        def labels(files: RunFiles) -> dict[str, str]:
-            return {} if isinstance(logdir, SingleRun) else labels_in(logdir.labels(files))
-
         def listed(files: RunFiles) -> Listed:
             located = LocatedRun(files, logdir.read, lambda: logdir.run(files.name), logdir.address)
-            return Listed(files, self._catalog.open(located, files.hosts), functools.partial(labels, files))
+            return Listed(files, self._catalog.open(located, files.hosts), lambda: labels_in(logdir.labels(files)))
 
         return [listed(files) for files in logdir.runs() if files.hosts or files.problems]

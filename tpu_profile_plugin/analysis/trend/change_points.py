@@ -23,7 +23,7 @@ ALARM = 0.05
 """Chance that a series without a shift is said to have one: 0.4 false alarms in 100 runs that are judged one by
 one as they come, and nine of ten shifts of three deviations within three runs (simulated)."""
 _UNEQUAL = 0.002
-"""Chance of variances as different as these from which on those of both sides are not taken together."""
+"""Below this probability of equal variances, the t test does not pool them (Welch)."""
 _WINDOWS = (16, 40)
 _MOST_PAIRS = 512
 """Longer segments are split where the t test is clearest: distances of all pairs take memory and time."""
@@ -141,20 +141,20 @@ def _chance(before: F64, after: F64) -> float:
     freedom = n + m - 2
     t = delta / math.sqrt(squares / freedom * (1 / n + 1 / m))
     least = _of_best(math.erfc(t / math.sqrt(2)), count)
-    if least >= ALARM:  # of most splits: Student's distribution has more in its tails than the normal one
+    if least >= ALARM:  # what follows only raises it: Student's tails are heavier than normal ones
         return least
     alike = _alike(residuals)
-    fewer = math.sqrt((1 + alike) / (1 - alike))
-    single = two_sided(t / fewer, freedom)
+    inflation = math.sqrt((1 + alike) / (1 - alike))  # of the standard error, by values that are alike
+    single = two_sided(t / inflation, freedom)
     if _unequal(before, after):
         parts = float(before.var(ddof=1)) / n, float(after.var(ddof=1)) / m
         freedom_of = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
-        single = max(single, two_sided(delta / fewer / math.sqrt(sum(parts)), freedom_of))
+        single = max(single, two_sided(delta / inflation / math.sqrt(sum(parts)), freedom_of))
     return _of_best(single, count)
 
 
 def _of_best(single: float, count: int) -> float:
-    """The chance of the clearest of all splits of `count` values, by that of a split which was not chosen."""
+    """Probability of the clearest of all splits of `count` values, given that of one split (`single`)."""
     if single <= 0:
         return 0.0
     by_each = max(count - 2 * LEAST_RUNS + 1, 1) * single
@@ -167,7 +167,7 @@ def _of_best(single: float, count: int) -> float:
 
 
 def _unequal(before: F64, after: F64) -> bool:
-    """Whether the side with fewer values clearly varies more: runs of a busy hour tell less than quiet ones."""
+    """Whether the side with fewer values varies clearly more (F test): pooling would understate its error."""
     few, many = sorted((before, after), key=len)
     n, m = len(few) - 1, len(many) - 1
     within = m * float(many.var(ddof=1))

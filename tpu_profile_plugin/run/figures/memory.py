@@ -267,7 +267,7 @@ class AllocatorUse:
 
     @property
     def title(self) -> str:
-        """What it is called in sentences."""
+        """Its name for sentences: the device, else the allocator."""
         return self.device or f"allocator {self.allocator}"
 
     @property

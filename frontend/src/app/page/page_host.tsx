@@ -13,7 +13,7 @@ import { folderOf, loadPage } from "./pages";
 import { ReadByLine } from "./read_by";
 import { useTracking } from "./tracking";
 
-const NO_DATA_TODO = "Choose another tool on the left, or capture a profile that contains this data.";
+const NO_DATA_ADVICE = "Choose another tool on the left, or capture a profile that contains this data.";
 
 interface Props extends PageProps {
   /** Changing it makes the page reload its data. */
@@ -30,7 +30,7 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
         tone="empty"
         title={`${tool.title}: no data in this session`}
         why={tool.reason ?? ""}
-        todo={tool.remedy ? [tool.remedy, "Choose another tool on the left."] : [NO_DATA_TODO]}
+        todo={tool.remedy ? [tool.remedy, "Choose another tool on the left."] : [NO_DATA_ADVICE]}
       />
     );
   }

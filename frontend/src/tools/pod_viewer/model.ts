@@ -2,6 +2,7 @@
 import type { BandChart, StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { formatPercent, formatQuantity, plural } from "../../base/format";
+import { median } from "../../base/median";
 import { lookOf } from "../../base/steps/step_category";
 import type { Tone } from "../../base/steps/steps";
 import type { SharePart } from "../../widgets/chart/share_bar";
@@ -65,12 +66,6 @@ function present(pod: Pod, step: PodStep): Timed[] {
     const stats = step.byCore.get(worker.core);
     return stats ? [{ worker, stats }] : [];
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const half = sorted.length >> 1;
-  return sorted.length % 2 ? (sorted[half] ?? 0) : ((sorted[half - 1] ?? 0) + (sorted[half] ?? 0)) / 2;
 }
 
 /** A sentence on the part of the step that differs most between workers; null if none differs. */

@@ -2,6 +2,7 @@
 import type { TrendChange, TrendPlace, TrendRuns, TrendSeries } from "../../api/trend";
 import type { BandChart, Mark, StackChart } from "../../base/chart/chart_spec";
 import { formatDate, formatPercent, formatTime, plural } from "../../base/format";
+import { median } from "../../base/median";
 import { lookOf } from "../../base/steps/step_category";
 import { columnsOf, makeTable, textColumn } from "../../base/table/columns";
 import type { TableData } from "../../base/table/table_data";
@@ -42,12 +43,6 @@ export function readBaseline(names: readonly string[], text: string | null): Bas
   return from < 0 || to < from ? null : { from, to };
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low, high] = [sorted[(sorted.length - 1) >> 1] ?? 0, sorted[sorted.length >> 1] ?? 0];
-  return (low + high) / 2;
-}
-
 /** The newest run against the median of the baseline, in a sentence. */
 export function againstBaseline(names: readonly string[], values: readonly number[], { from, to }: Baseline): string {
   const usual = median(values.slice(from, to + 1));
@@ -59,7 +54,7 @@ export function againstBaseline(names: readonly string[], values: readonly numbe
 }
 
 /** A percentage with its sign. */
-export const signed = (percent: number): string => `${percent > 0 ? "+" : percent < 0 ? "-" : ""}${formatPercent(Math.abs(percent))}`;
+export const signed = (percent: number): string => `${percent > 0 ? "+" : ""}${formatPercent(percent)}`;
 
 /** Steps over runs. */
 export function stepChart(series: TrendSeries, labels: readonly string[], axis: string, adjusted: boolean): BandChart {

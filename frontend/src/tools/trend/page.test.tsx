@@ -3,7 +3,8 @@ import { describe, expect, it, vi } from "vitest";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import type { TrendAnswer, TrendChange, TrendSeries } from "../../api/trend";
-import { againstBaseline, axesOf, axisLabels, changesTable, marksOf, median, readBaseline, stepChart, writeBaseline } from "./model";
+import { againstBaseline, axesOf, axisLabels, changesTable, marksOf, readBaseline, stepChart, writeBaseline } from "./model";
+import { median } from "../../base/median";
 import page from "./page";
 
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));

@@ -86,7 +86,7 @@ function ReadingLine({ trend: { listed, remaining, reading, error, stop, go } }:
 
 function Nothing({ found: { remaining, runs } }: { found: TrendAnswer }) {
   const why = remaining
-    ? `${plural(remaining, "run")} have not been read yet.`
+    ? `Not read yet: ${plural(remaining, "run")}.`
     : `None of ${plural(runs.run.length, "run")} has steps; the reasons are below.`;
   return (
     <Panel

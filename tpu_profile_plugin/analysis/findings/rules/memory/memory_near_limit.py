@@ -54,7 +54,7 @@ RECOMPUTES = Advice(
 class Use:
     """Bytes in use at a peak and what there is; of an allocator, or of a program (`module`) by itself.
 
-    `title`: what it is called in sentences; `ran`: the programs that ran, where no allocator was recorded.
+    `title`: the name for sentences; `ran`: the programs that ran, where no allocator was recorded.
     """
 
     name: str
