@@ -1,12 +1,18 @@
-"""For all tests: skips are judged in CI, and a thread that never ends fails the run with its stack."""
+"""For all tests: which run, which skips CI allows, and that a thread that never ends fails the run with its stack."""
 
 import faulthandler
 from collections.abc import Generator
 
 import pytest
 from builders.checks.skips import pytest_make_collect_report, pytest_runtest_makereport
+from builders.rings import pytest_collection_modifyitems
 
-__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport", "pytest_unconfigure"]
+__all__ = [
+    "pytest_collection_modifyitems",
+    "pytest_make_collect_report",
+    "pytest_runtest_makereport",
+    "pytest_unconfigure",
+]
 
 _END_S = 60
 

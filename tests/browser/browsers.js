@@ -5,6 +5,9 @@ import puppeteer from "puppeteer-core";
 /** Only these browsers, as run.js asks for; all by default. */
 const ONLY = process.env.BROWSER_TEST_ONLY?.split(",");
 
+/** Whether all tests run, as at night; else those of a push. */
+export const ALL = process.env.TEST_ALL === "1";
+
 /** The browsers under test; a missing one is skipped on a developer's machine and a failure in CI. */
 export const BROWSERS = [
   { name: "chromium", executable: process.env.CHROMIUM ?? "/usr/bin/chromium" },

@@ -7,7 +7,7 @@ import { BROWSERS, connect } from "./browsers.js";
 import { pause, ROOT } from "./servers.js";
 import { keeper } from "./shared.js";
 
-export { BROWSERS, launch } from "./browsers.js";
+export { ALL, BROWSERS, launch } from "./browsers.js";
 export * from "./servers.js";
 
 /** Directory of the screenshots of failed tests. */

@@ -3,8 +3,8 @@ import http from "node:http";
 import { BROWSERS, launch } from "./browsers.js";
 import { build, startTensorBoard, temporaryDirectory } from "./servers.js";
 
-/** Address of the keeper in run.js. */
-const KEEPER = process.env.BROWSER_TEST_KEEPER;
+/** Address of the keeper in run.js, and which of its files at a time this is. */
+const { BROWSER_TEST_KEEPER: KEEPER, BROWSER_TEST_LANE: LANE = "" } = process.env;
 
 /** Starts each server and browser when it is first asked for. */
 export class Keeper {
@@ -26,11 +26,12 @@ export class Keeper {
     return work.directory;
   }
 
-  /** The endpoint of a running browser; one that crashed is started again. */
-  async browser(name) {
-    const running = await this.#browsers.get(name);
-    if (!running || running.process().exitCode !== null) this.#browsers.set(name, this.#launch(name));
-    return (await this.#browsers.get(name)).wsEndpoint();
+  /** The endpoint of a browser that a lane has for itself; one that crashed is started again. */
+  async browser(name, lane) {
+    const key = `${name} ${lane}`;
+    const running = await this.#browsers.get(key);
+    if (!running || running.process().exitCode !== null) this.#browsers.set(key, this.#launch(name));
+    return (await this.#browsers.get(key)).wsEndpoint();
   }
 
   async #launch(name) {
@@ -53,7 +54,7 @@ export async function listen(keeper) {
       const { origin, url } = await keeper.server(options);
       return { origin, url };
     },
-    "/browser": ({ name }) => keeper.browser(name),
+    "/browser": ({ name, lane }) => keeper.browser(name, lane),
   };
   const front = http.createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://keeper");
@@ -76,5 +77,5 @@ export function keeper() {
     if (!answer.ok) throw new Error(await answer.text());
     return answer.json();
   };
-  return { server: (options) => ask("server", options), browser: (name) => ask("browser", { name }), stop: () => {} };
+  return { server: (options) => ask("server", options), browser: (name) => ask("browser", { name, lane: LANE }), stop: () => {} };
 }

@@ -1,6 +1,7 @@
 """Random queries never cause an internal error and never reveal a path of the server."""
 
 from builders.logdirs import SMALL, write
+from builders.rings import many
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(60, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(route=st.sampled_from(ROUTES), query=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5))
 def test_no_query_breaks_the_server(board, logdir, tmp_path, route, query):
     write(logdir, {"plugins/profile/s/h.xplane.pb": SMALL})

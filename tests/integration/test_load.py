@@ -6,6 +6,7 @@ import pytest
 from builders.servers.load import load
 
 
+@pytest.mark.night
 @pytest.mark.timeout(300)  # on a busy machine
 def test_clients_of_two_boards_get_right_answers_while_files_change(tmp_path):
     figures = load(tmp_path, clients=24, seconds=6.0, least=400)

@@ -39,7 +39,7 @@ class Copy:
         shutil.copytree(
             Path(tpu_profile_plugin.__file__).parent,
             self.package,
-            ignore=shutil.ignore_patterns("__pycache__", "static"),
+            ignore=shutil.ignore_patterns("static"),  # what is compiled stays valid, but for what a recipe changes
         )
 
     def edit(self, module: str, old: str, new: str) -> None:

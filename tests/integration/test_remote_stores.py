@@ -33,7 +33,7 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module", params=["s3", "gs"])
+@pytest.fixture(scope="module", params=["s3", pytest.param("gs", marks=pytest.mark.night)])
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
     missing = [name for name in NEEDED[request.param] if importlib.util.find_spec(name) is None]
     if missing:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from builders.damage.ask import Asker
 from builders.fuzzing.typed_profiles import typed_case
+from builders.rings import many
 
-PROFILES, CHUNK = 300, 50
+PROFILES, CHUNK = many(24, 300), many(12, 50)
 
 
 @pytest.fixture(scope="module")

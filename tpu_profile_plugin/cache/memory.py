@@ -198,5 +198,5 @@ def _is_mapping(owner: Any) -> bool:
 
 def _members(members: list[Any], seen: set[int]) -> int:
     sample = members[:1000]
-    size = _sum(sample, seen)
+    size = _sum({id(member): member for member in sample}.values(), seen)
     return size * len(members) // len(sample) if sample else 0

@@ -172,7 +172,12 @@ def test_columns_report_their_own_size():
 
 
 def test_long_lists_are_estimated():
-    assert size_of(["x" * 100] * 100_000) > 10 * MB
+    texts = [f"{number:0100}" for number in range(100_000)]
+    assert 10 * MB < size_of(texts) < 20 * MB
+
+
+def test_a_long_list_of_one_text_has_its_references_and_one_text():
+    assert close_to(size_of(["x" * 100] * 100_000), 800_000 + 100 * 149)
 
 
 def test_reference_cycles():

@@ -12,6 +12,7 @@ from builders import xspace_text
 from builders.checks import slow_decoder
 from builders.fuzzing.random_spaces import shuffled, spaces
 from builders.messages import XSpace
+from builders.rings import many
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from tpu_profile_plugin import columns
 from tpu_profile_plugin.errors import CorruptProfile
 
 _SETTINGS = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=many(37, 150), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -34,7 +35,7 @@ def test_random_spaces_written_by_protobuf(space: Any, threads: int) -> None:
     assert slow_decoder.plain(columns.load(data, threads=threads)) == expected(data)
 
 
-@settings(_SETTINGS, max_examples=60)
+@settings(_SETTINGS, max_examples=many(15, 60))
 @given(st.data())
 def test_fields_in_any_order_with_unknown_fields(draw: st.DataObject) -> None:
     data = draw.draw(shuffled(draw.draw(spaces()).SerializeToString()))

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 from builders.answers import run_of
+from builders.rings import many
 from builders.xspace_text import build_message
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,7 +78,7 @@ def with_odd(plane: int, field: str, value: float | int | str) -> bytes:
 WHOLE = others(load_lazily(np.frombuffer(build_message(TEXT).SerializeToString(), np.uint8), reading="mended"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(50, 200), deadline=None)
 @given(st.integers(0, 1), st.sampled_from(FIELDS), st.sampled_from(NUMBERS))
 def test_other_events_stay_as_they_are(plane: int, field: str, value: int) -> None:
     data = with_odd(plane, field, value)
@@ -87,7 +88,7 @@ def test_other_events_stay_as_they_are(plane: int, field: str, value: int) -> No
     assert run_of(data).decomposition().step_ps > 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(15, 60), deadline=None)
 @given(st.integers(0, 1), st.sampled_from(STATS), st.sampled_from((*NUMBERS, *DOUBLES, "", "text", "7")))
 def test_stats_change_no_other_step(plane: int, stat: str, value: float | int | str) -> None:
     data = with_odd(plane, stat, value)

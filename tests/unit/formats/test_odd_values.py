@@ -8,6 +8,7 @@ from typing import Any
 
 from builders import kineto
 from builders.kineto import Event, frame, kernel, launch, memory, op, step, trace
+from builders.rings import many
 from builders.spaces import events, loaded
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,7 +77,7 @@ WHOLE = trace(*OTHERS)
 REFERENCE, NAMES = all_events(loaded(WHOLE)), names(loaded(WHOLE))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(75, 300), deadline=None)
 @given(
     st.sampled_from(sorted(ODD)), st.sampled_from(FIELDS + ARGS), st.sampled_from(VALUES), st.booleans(),
     st.integers(1, len(OTHERS) - 1),
@@ -89,7 +90,7 @@ def test_an_odd_value_costs_its_event_at_most(kind: str, field: str, value: str,
         assert not REFERENCE - all_events(space)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=many(15, 25), deadline=None)
 @given(st.sampled_from(sorted(ODD)), st.sampled_from(("pid", "tid", "cat", "args", *ARGS)), st.sampled_from(VALUES))
 def test_a_run_with_an_odd_value_is_analysed(kind: str, field: str, value: str) -> None:
     text = text_of(with_odd(ODD[kind], field, value, False, 5), kineto.trace(*OTHERS))
@@ -118,7 +119,7 @@ def of_worker(space: XSpace) -> Counter[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(50, 200), deadline=None)
 @given(st.sampled_from(FIELDS), st.sampled_from(VALUES), st.integers(1, len(EVENTS)))
 def test_an_odd_value_among_trace_events_costs_its_event_at_most(field: str, value: str, at: int) -> None:
     odd = {"ph": "X", "pid": 1, "tid": 2, "ts": 1, "dur": 1, "name": "odd", "args": {"n": 1}}

@@ -1,4 +1,4 @@
-"""1,000 random profiles: the parts of every step add up to it, and agree with a slow computation point by point."""
+"""Random profiles: the parts of every step add up to it, and agree with a slow computation point by point."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections import defaultdict, deque
 import pytest
 from builders.computed import budget
 from builders.fuzzing.random_devices import HOST_EVENTS, call_length, random_profile, role, text_of
+from builders.rings import many
 
 from tpu_profile_plugin.analysis.budget import budget as module
 from tpu_profile_plugin.analysis.budget import idle
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 
-PROFILES, BLOCKS = 1000, 10
+PROFILES, BLOCKS = many(200, 1000), 10
 LATENCY = 4
 COPIES = {"upload": "input_copy", "download": "output_copy", "peer_copy": "peer_transfer"}
 

@@ -8,6 +8,7 @@ import pytest
 from builders.answers import answer, rows
 from builders.fuzzing.random_devices import random_profile, text_of
 from builders.profiles.compared import sides, verdict
+from builders.rings import many
 from builders.xspace_text import build
 
 from tpu_profile_plugin.tools import registry
@@ -269,7 +270,8 @@ def test_a_recording_without_steps_has_none_to_divide_by():
 
 @pytest.mark.parametrize("block", range(5))
 def test_contributions_of_random_pairs_add_up(block):
-    for seed in range(40 * block, 40 * block + 40):
+    count = many(8, 40)
+    for seed in range(count * block, count * block + count):
         rng = random.Random(seed)
         base, run = (build(text_of(random_profile(rng.randrange(10**6)))) for _ in range(2))
         compared(base, run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from builders.messages import XSpace
+from builders.rings import many
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ def add_stats(owner: Any, stats: list[tuple[int, Any]]) -> None:
         owner.stats.add(metadata_id=number, **{kinds[type(value)]: value})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(37, 150), deadline=None)
 @given(st.lists(PLANE, max_size=4), st.booleans())
 def test_any_profile_is_preprocessed(planes: list[Any], derive: bool) -> None:
     space = XSpace()

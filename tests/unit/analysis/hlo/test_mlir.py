@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from builders.programs import mlir
 from builders.programs.mlir import block, dense, dense_array, integer, module, number, numbers, op, region, tensor, text
+from builders.rings import many
 from hypothesis import example, given, settings, strategies
 
 from tpu_profile_plugin.analysis.hlo.mlir import MAGIC, Reader, Unreadable, float_text, generic_text, summary
@@ -82,7 +83,7 @@ def test_numbers(data: bytes, number: int) -> None:
     assert Reader(data).number() == number
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(75, 300), deadline=None)
 @given(strategies.sampled_from(sorted(FILES)), strategies.data())
 def test_damaged_files_are_refused_or_read(name: str, data: strategies.DataObject) -> None:
     damaged = bytearray(FILES[name])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from builders.messages import XSpace
 from builders.profiles.tf_data import PREFETCH, SYNCHRONOUS, one_run
+from builders.rings import many
 from builders.xspace_text import build
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -333,7 +334,7 @@ STAT = st.tuples(st.integers(0, len(STATS) - 1), VALUES)
 EVENT = st.tuples(st.integers(0, len(NAMES)), TIMES, TIMES, st.lists(STAT, max_size=3))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(37, 150), deadline=None)
 @given(st.lists(st.lists(EVENT, max_size=12), max_size=3))
 def test_any_profile_has_an_answer(lines: list[Any]) -> None:
     space = XSpace()

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from builders.checks.slow_trace import Event, select
+from builders.rings import many
 from builders.timeline import read_container
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,7 +82,7 @@ def test_many_events_are_written_by_several_threads():
     assert sorted(round(e["ts"] * 1e6) for e in found) == list(range(400_000, 1_500_001, 10))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(75, 300), deadline=None)
 @given(event_lists(3000, 700), st.integers(0, 3000), st.integers(0, 3000), st.sampled_from([0, 1, 5, 10, 64, 100, 900]))
 def test_selection(events, begin, length, resolution):
     trace = native_of(events)
@@ -95,7 +96,7 @@ def test_selection(events, begin, length, resolution):
     assert len(selection) == len(got)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(50, 200), deadline=None)
 @given(event_lists(10**13, 10**13), st.sampled_from([10**9, 3 * 10**11, 10**12, 10**13]))
 def test_selection_over_many_levels(events, resolution):
     trace = native_of(events)
@@ -103,7 +104,7 @@ def test_selection_over_many_levels(events, resolution):
     assert len(selection) == len(select(ordered(events), 0, 2 * 10**13, resolution))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(50, 200), deadline=None)
 @given(event_lists(2000, 300, 120), st.integers(0, 2000), st.integers(1, 2000), st.integers(1, 50))
 def test_boxes(events, begin, length, columns):
     trace = native_of(events)
@@ -133,7 +134,7 @@ def test_boxes(events, begin, length, columns):
         assert len(boxes) <= 2 * columns + 2
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(25, 100), deadline=None)
 @given(event_lists(500, 200))
 def test_rows_put_children_below_what_encloses_them(events):
     trace = native_of(events)
