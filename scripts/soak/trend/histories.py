@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import NamedTuple
 
-RUNS, PROCESSES = 30, 5
-"""Runs of a history, and processes that record them: runs of one process are more alike than those of two."""
+RUNS = 30
+"""Runs of a history, each a process."""
+BURNING = 1 / 3
+"""Share of the runs beside which another process takes the same core from time to time."""
+LOADS = (5, 10, 20)
+"""Percent of the core that it takes."""
+NAMES = {"op": re.compile("sort|topk|ranking", re.I), "function": re.compile("collate")}
+"""The names that the planted op and function have as places."""
 
 
 class Planned(NamedTuple):
@@ -32,3 +39,9 @@ PLANNED = {
 def since(name: str) -> int:
     """The first run of a history with the planted work: at random in the middle."""
     return random.Random(name).randrange(RUNS // 3, 2 * RUNS // 3 + 1)
+
+
+def load(name: str, run: int) -> int:
+    """Percent of the core that another process takes beside a run: at random."""
+    chance = random.Random(f"{name} {run}")
+    return chance.choice(LOADS) if chance.random() < BURNING else 0
