@@ -12,7 +12,7 @@ import functools
 import gzip
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -36,7 +36,9 @@ from tpu_profile_plugin.units import GIB, MIB, MS_PER_S
 from tpu_profile_plugin.workers.executor import Executor
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.trend.summary import RunSummary
     from tpu_profile_plugin.report.file import SavedReport
+    from tpu_profile_plugin.run.hosts import RunHosts
     from tpu_profile_plugin.sql import Query, Result
     from tpu_profile_plugin.tools.payload import Payload
     from tpu_profile_plugin.trend.trend import OnRun, Trend
@@ -294,10 +296,19 @@ class OpenLogdir:
         return OpenRun(
             *(files.name, source.profiles(files.hosts), source.executor),
             listed=files.problems,
+            summarize=self._summarize(files),
             files=files,
             source=source,
             logdir=self.path,
         )
+
+    def _summarize(self, files: RunFiles) -> Callable[[RunHosts], RunSummary]:
+        def summarize(run: RunHosts) -> RunSummary:
+            from tpu_profile_plugin.trend.summaries import KeptSummaries, labels_in, summarizing
+
+            return summarizing(files, lambda: labels_in(self._logdir.labels(files)), KeptSummaries())(run)
+
+        return summarize
 
     def runs(self) -> list[OpenRun]:
         """All runs, the latest session first."""

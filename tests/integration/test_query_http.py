@@ -237,3 +237,15 @@ def test_without_the_extra_the_page_says_what_to_install(board, monkeypatch):
     refused = post(board, "query", {"statement": "SELECT 1"})
     assert code(refused) == (501, "missing_package")
     assert 'pip install "tpu-profile-plugin[sql]"' in refused.json["error"]["message"]
+
+
+def test_a_row_per_run_with_the_labels_beside_it(tmp_path):
+    files = {
+        "logs/plugins/profile/s/h.xplane.pb": gpu(),
+        "logs/plugins/profile/s/labels.json": b'{"commit": "8d24e0c"}',
+    }
+    board = Board(write(tmp_path, files) / "logs", tmp_path / "home")
+    state = ended(board, "SELECT run, commit, step_ps > 0 AS has_steps FROM runs")
+    found = board.json("query_result", query=state["query"])
+    assert [row["c"] for row in found["rows"]] == [[{"v": "s"}, {"v": "8d24e0c"}, {"v": True}]]
+    board.plugin.server.close()

@@ -9,13 +9,16 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tpu_profile_plugin.errors import NoData, Problem, ProfileError
 from tpu_profile_plugin.logdir.model import empty_file
 from tpu_profile_plugin.run.host import Engine, HostExecutor, HostProfile, LocalThreads, PerHost, per_host
 from tpu_profile_plugin.system.process import available_cores
 from tpu_profile_plugin.system.terminal import LOG as _LOG
+
+if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.trend.summary import RunSummary
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -56,6 +59,7 @@ class RunHosts:
       on_progress: called whenever a host is finished.
       listed: problems of the run and its files that were found without opening them.
       needs: the per-host steps of the answer, so that another process computes them on one visit to a file.
+      summarize: tells a run in small, with its time and labels; None for one of which these are unknown.
     """
 
     name: str
@@ -64,6 +68,7 @@ class RunHosts:
     on_progress: OnProgress = ignore_progress
     listed: tuple[Problem, ...] = field(default=(), repr=False)
     needs: tuple[PerHost[Any], ...] = field(default=(), repr=False)
+    summarize: Callable[[RunHosts], RunSummary] | None = field(default=None, repr=False)
     _left_out: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -35,6 +35,7 @@ from tpu_profile_plugin.system.terminal import LOG as _LOG
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Source
     from tpu_profile_plugin.sql.table_files import TableFiles
+    from tpu_profile_plugin.trend.summaries import KeptSummaries
     from tpu_profile_plugin.workers.executor import Executor
 
 
@@ -70,8 +71,8 @@ class Server:
         self.reports = ReportRoutes({name: getattr(self._routes, name) for name in reading})
         self._capture = CaptureRoutes(options)
         self._sources = SourceRoutes(options.source_root)
-        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self._table_files)
-        self._trend = TrendRoutes(self._catalog, lambda: self._private("runs") if options.disk_bytes else None)
+        self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self._table_files, self._kept_runs)
+        self._trend = TrendRoutes(self._catalog, self._kept_runs)
         self._queue = JobQueue(self._routes.page)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None
@@ -210,6 +211,13 @@ class Server:
                 directory = self._private("tables") if self._options.disk_bytes else None
                 self._tables = TableFiles(directory, self._options.disk_bytes or Options.disk_bytes)
             return self._tables
+
+    def _kept_runs(self) -> KeptSummaries | None:
+        """Where summaries of runs outlast the server; None: nowhere."""
+        from tpu_profile_plugin.trend.summaries import KeptSummaries
+
+        directory = self._private("runs") if self._options.disk_bytes else None
+        return None if directory is None else KeptSummaries(directory)
 
     def _private(self, name: str) -> Path | None:
         """A directory of the cache by name; None when the disk cache is off."""

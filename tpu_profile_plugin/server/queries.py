@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +26,12 @@ from tpu_profile_plugin.units import MIB
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.run import Run
+    from tpu_profile_plugin.server.catalog import LocatedRun
     from tpu_profile_plugin.sql import Limits, Result
     from tpu_profile_plugin.sql import Query as RunningQuery
     from tpu_profile_plugin.sql.table_files import TableFiles
     from tpu_profile_plugin.tables.table import Table
+    from tpu_profile_plugin.trend.summaries import KeptSummaries
 
 
 MAX_RUNNING = 4
@@ -196,11 +198,18 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.p
 class QueryRoutes:
     """The handlers. A statement only reads, but takes time: it comes by POST, from this server's pages or programs."""
 
-    def __init__(self, guard: Guard, catalog: Catalog, files: Callable[[], TableFiles]) -> None:
-        """`files`: where the tables of runs are kept."""
+    def __init__(
+        self,
+        guard: Guard,
+        catalog: Catalog,
+        files: Callable[[], TableFiles],
+        summaries: Callable[[], KeptSummaries | None],
+    ) -> None:
+        """`files`, `summaries`: where the tables of runs, and the runs in small are kept."""
         self._guard = guard
         self._catalog = catalog
         self._files = files
+        self._summaries = summaries
         self.queries = Queries()
 
     def about(self, _: Query) -> Answer:
@@ -298,7 +307,17 @@ class QueryRoutes:
         if not isinstance(wanted, str):
             for one in located:
                 all_hosts(one.run)  # raises NoData
-        return [self._catalog.open(one, one.run.hosts) for one in located]
+        from tpu_profile_plugin.trend.summaries import labels_in, summarizing
+
+        kept, logdir = self._summaries(), self._catalog.logdir
+
+        def opened(one: LocatedRun) -> Run:
+            def labels() -> Mapping[str, str]:
+                return {} if below else labels_in(logdir.labels(one.run))
+
+            return replace(self._catalog.open(one, one.run.hosts), summarize=summarizing(one.run, labels, kept))
+
+        return list(map(opened, located))
 
 
 def _exact(table: Table) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.server.catalog import Catalog, LocatedRun
@@ -15,16 +14,16 @@ from tpu_profile_plugin.server.loading import load_tools
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir import RunFiles
     from tpu_profile_plugin.trend.reading import ReadRuns
-    from tpu_profile_plugin.trend.summaries import Listed
+    from tpu_profile_plugin.trend.summaries import KeptSummaries, Listed
 
 
 class TrendRoutes:
     """The handler."""
 
-    def __init__(self, catalog: Catalog, directory: Callable[[], Path | None]) -> None:
-        """`directory`: where summaries of runs outlast the server; None: nowhere."""
+    def __init__(self, catalog: Catalog, kept: Callable[[], KeptSummaries | None]) -> None:
+        """`kept`: where summaries of runs outlast the server; None: nowhere."""
         self._catalog = catalog
-        self._directory = directory
+        self._kept = kept
         self._creating = threading.Lock()
         self._runs: ReadRuns | None = None
 
@@ -44,12 +43,10 @@ class TrendRoutes:
 
     def _read_runs(self) -> ReadRuns:
         from tpu_profile_plugin.trend.reading import ReadRuns
-        from tpu_profile_plugin.trend.summaries import KeptSummaries
 
         with self._creating:
             if self._runs is None:
-                directory = self._directory()
-                self._runs = ReadRuns(None if directory is None else KeptSummaries(directory))
+                self._runs = ReadRuns(self._kept())
             return self._runs
 
     def _listed(self) -> list[Listed]:

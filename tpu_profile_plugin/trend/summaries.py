@@ -19,8 +19,8 @@ from tpu_profile_plugin.cache.files import FileCache, build_identity, user_direc
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, FileChanged, NotFound
 from tpu_profile_plugin.logdir import RunFiles
 from tpu_profile_plugin.run.figures.run_summary import run_summary
+from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.kept import CODEC
-from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.system.terminal import LOG as _LOG
 from tpu_profile_plugin.units import MIB
 
@@ -52,7 +52,7 @@ class KeptSummaries:
             return found
         return None
 
-    def make(self, run: Run, files: RunFiles, labels: Mapping[str, str]) -> RunSummary:
+    def make(self, run: RunHosts, files: RunFiles, labels: Mapping[str, str]) -> RunSummary:
         """The summary of a run, read now and kept; one that cannot be read has the reason."""
         try:
             made = run_summary(run, files.name, files.mtime_ms, labels)
@@ -83,8 +83,22 @@ class Listed:
     """A run of a logdir: its files, itself, and what reads its labels."""
 
     files: RunFiles
-    run: Run
+    run: RunHosts
     labels: Callable[[], Mapping[str, str]]
+
+
+def summarizing(
+    files: RunFiles, labels: Callable[[], Mapping[str, str]], kept: KeptSummaries | None
+) -> Callable[[RunHosts], RunSummary]:
+    """For `RunHosts.summarize` of a listed run: what is kept of it, or is now made; of some of its hosts, made anew."""
+
+    def summarize(run: RunHosts) -> RunSummary:
+        if kept is None or len(run.profiles) != len(files.hosts):
+            return run_summary(run, files.name, files.mtime_ms, labels())
+        found = kept.known(files)
+        return kept.make(run, files, labels()) if found is None else replace(found, labels=dict(labels()))
+
+    return summarize
 
 
 def summarized(

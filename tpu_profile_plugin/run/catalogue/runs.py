@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, BETWEEN_LABEL, CATEGORIES, LABELS
 from tpu_profile_plugin.run.catalogue import HOST, RUN
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.column import flags, integers, numbers, texts
@@ -19,6 +20,26 @@ RELATION = (
     integers("count", "Count", "", "Number of events, bytes or parts that were left out, if known."),
 )
 """Of the relation `problems`."""
+PARTS_OF_RUN = (*CATEGORIES, BETWEEN)
+OF_RUNS = (
+    RUN,
+    integers("recorded_ms", "Recorded", "ms", "When, since 1970; epoch_ms(recorded_ms) is a timestamp."),
+    texts("program", "Program", "Program with most time, without its id."),
+    texts("device", "Device", "Type of the devices."),
+    integers("devices", "Devices", "", "Number of devices; empty if unknown."),
+    integers("hosts", "Hosts", "", "Number of hosts."),
+    texts("frameworks", "Frameworks", "Frameworks, separated by commas."),
+    texts("commit", "Commit", "The label commit."),
+    texts("labels", "Labels", "All labels as a JSON object: labels ->> 'batch' is one of them."),
+    integers("steps", "Steps", "", "Number of steps; empty for a run without any."),
+    integers("step_ps", "Step", "ps", "Mean of the ordinary steps, with the time until the next."),
+    integers("step_sd_ps", "Deviation", "ps", "Standard deviation of these steps."),
+    *(integers(f"{part}_ps", LABELS[part].name, "ps", LABELS[part].sentence) for part in CATEGORIES),
+    integers(f"{BETWEEN}_ps", BETWEEN_LABEL.name, "ps", BETWEEN_LABEL.sentence),
+    integers("memory_peak_bytes", "Memory peak", "bytes", "Largest peak of a program; empty if none is known."),
+    texts("problem", "Problem", "Why it has no steps, or what is odd about it; empty if nothing is."),
+)
+"""Of the relation `runs`."""
 SQL = (
     texts("table", "Table", "Name of the table in SQL."),
     texts("column", "Column", "Name of the column in SQL."),

@@ -13,6 +13,7 @@ from tpu_profile_plugin.run.relations.collectives import COLLECTIVES
 from tpu_profile_plugin.run.relations.events import DERIVED_EVENTS, EVENTS
 from tpu_profile_plugin.run.relations.ops import OPS
 from tpu_profile_plugin.run.relations.relation import Relation
+from tpu_profile_plugin.run.relations.runs import RUNS
 from tpu_profile_plugin.run.relations.steps import STEPS
 from tpu_profile_plugin.tables.coded import coded, same
 from tpu_profile_plugin.tables.table import Table
@@ -31,7 +32,7 @@ PROBLEMS = Relation(
     _problems,
     lasting=False,
 )
-RELATIONS: tuple[Relation, ...] = (EVENTS, STEPS, OPS, COLLECTIVES, ALLOCATIONS, PROBLEMS)
+RELATIONS: tuple[Relation, ...] = (EVENTS, STEPS, OPS, COLLECTIVES, ALLOCATIONS, PROBLEMS, RUNS)
 """All of them, in the order of the documentation."""
 
 

@@ -14,8 +14,8 @@ from tpu_profile_plugin.run.run import Run
 REDUCE = "%all-reduce.2 = f32[8] all-reduce(f32[8] %y), replica_groups={{0}}"
 MEMORY = 'plane 1 "/host:CPU"\nline 7 t\n4us +0us MemoryAllocation {allocation_bytes=3, addr=8, allocator_name="a"}'
 PROFILE = profile(tpu(f'0 40 fusion.1\n60 30 "{REDUCE}"', steps="0 100 0 {_ct=9, _c=0}"), MEMORY)
-NAMES = [relation.name for relation in RELATIONS if relation.name != "problems"]
-"""Tables with rows of every host; sound hosts have no problems."""
+NAMES = [relation.name for relation in RELATIONS if relation.name not in ("problems", "runs")]
+"""Tables with rows of every host; sound hosts have no problems, and a run has one row."""
 
 
 def decoded(run: Run, cache: ProfileCache) -> list[str]:
