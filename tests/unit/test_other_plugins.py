@@ -110,7 +110,7 @@ def test_served_alone_ours_is_shown(beside: Path) -> None:
 
 def test_doctor_looks_at_the_installation(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
-    assert capsys.readouterr().out.startswith("tpu-profile-plugin 0.1.0 in Python 3.")
+    assert capsys.readouterr().out.startswith("tpu-profile-plugin 0.2.0 in Python 3.")
     install(beside, "xprof", "9.9.9")
     assert main(["doctor"]) == 0
     assert "NOTE  xprof 9.9.9 also brings" in capsys.readouterr().out

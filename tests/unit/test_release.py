@@ -49,9 +49,16 @@ def test_the_oldest_python_is_tried() -> None:
     assert f'python: ["{oldest}", ' in job("try")
 
 
-def test_actions_are_fixed_versions() -> None:
-    used = re.findall(r"uses: \S+@(.*)", WORKFLOW)
-    assert len(used) == WORKFLOW.count("uses:")
+def test_the_newest_python_is_tried_that_is_declared() -> None:
+    declared = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    assert f', "{declared[-1]}"]' in job("try")
+
+
+@pytest.mark.parametrize("name", ["release.yml", "tests.yml"])
+def test_actions_are_fixed_versions(name: str) -> None:
+    text = (ROOT / ".github" / "workflows" / name).read_text()
+    used = re.findall(r"uses: \S+@(.*)", text)
+    assert len(used) == text.count("uses:") > 0
     assert [ref for ref in used if not re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+|v\d+\.\d+\.\d+", ref)] == []
 
 

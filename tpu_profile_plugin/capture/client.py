@@ -21,7 +21,7 @@ from tpu_profile_plugin.capture.addresses import Address, AllowList, Ip
 from tpu_profile_plugin.capture.failures import FORBIDDEN, WorkerFailure, from_status
 from tpu_profile_plugin.capture.options import MAX_EVENTS, TOOLS, CaptureOptions
 from tpu_profile_plugin.capture.relay import KEPT_FROM, Relay
-from tpu_profile_plugin.errors import Forbidden
+from tpu_profile_plugin.errors import Forbidden, MissingPackage
 from tpu_profile_plugin.protos import Method, message, method, parse
 from tpu_profile_plugin.protos.wire import LENGTH, VARINT, MalformedMessage, fields
 from tpu_profile_plugin.units import MS_PER_S
@@ -174,10 +174,17 @@ class Channel:
 def open_channel(
     address: Address, ip: Ip, timeout_s: float = CONNECT_S, limit_bytes: int = MAX_RESPONSE_BYTES
 ) -> Channel:
-    """A ready gRPC channel to exactly this IP; raises WorkerFailure if the server there does not speak gRPC."""
+    """A ready gRPC channel to exactly this IP; raises WorkerFailure if the server there does not speak gRPC.
+
+    Raises MissingPackage where gRPC is not installed, such as on Pythons for which it has no wheels.
+    """
     # Keeps messages of gRPC's core out of TensorBoard's terminal.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    import grpc
+    try:
+        import grpc
+    except ImportError:
+        message = "gRPC is not installed, which captures need: pip install grpcio"
+        raise MissingPackage(message, package="grpcio") from None
 
     try:
         relay = Relay((str(ip), address.port), limit_bytes, timeout_s)
