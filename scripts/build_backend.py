@@ -63,7 +63,13 @@ def frontend_is_stale(frontend: Path = FRONTEND, static: Path = STATIC) -> bool:
     if not (frontend / "package.json").is_file():
         return False
     stamp = static / STAMP
-    made = (stamp, frontend / PACKAGES, static / "index.html", static / "report" / "report.js")
+    made = (
+        stamp,
+        frontend / PACKAGES,
+        static / "index.html",
+        static / "report" / "report.js",
+        static / "widget" / "widget.js",
+    )
     if not all(path.is_file() for path in made):
         return True
     return stamp.read_text() != frontend_digest(frontend)

@@ -179,6 +179,26 @@ class OpenRun(Run):
         payload = tool.build(run if xprofs is None else run.as_recorded(), query)
         return with_left_out(payload, run.left_out) if run.left_out else payload
 
+    def widget(self, page: str = "overview_page", host: str | None = None, height: int = 800, **query: str) -> Any:
+        """The pages of this run in the notebook's cell, answered by its kernel without a server: a `ProfileWidget`.
+
+        Raises NotFound for an unknown page or host, MissingPackage without the extra `notebook`.
+
+        Args:
+          page: the id of the tool that is shown first, such as "trace_viewer@".
+          host: the host that is shown first.
+          height: of the widget, in pixels.
+          query: further keys of the page's address, such as window="0,1000000" or base="RUN".
+        """
+        from tpu_profile_plugin.tools import registry
+        from tpu_profile_plugin.widget.view import ProfileWidget
+
+        registry.find(page)
+        view = {"tool": page, **({} if host is None else {"host": self.on(host).hosts[0]}), **query}
+        place, name = self.place, self.name
+        source: Given = self.profiles[0].data if isinstance(place, Memory) else self.logdir
+        return ProfileWidget(self, lambda: OpenLogdir(source).run(name), view, height)
+
     def show(self, page: str = "overview_page", host: str | None = None, height: int = 800, **query: str) -> Any:
         """A page of this run in the notebook: return it from a cell, or open its `url`. The server is on this machine.
 
@@ -216,12 +236,12 @@ class OpenRun(Run):
         from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor, names_of
 
         redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
-        data = report_of(self._place, self.name, None if base is None else base.name, window, redactor)
+        data = report_of(self.place, self.name, None if base is None else base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
     @property
-    def _place(self) -> str | SingleRun:
-        """Where a server finds the run."""
+    def place(self) -> str | SingleRun:
+        """The logdir, or what stands for one, in which a server finds the run."""
         if is_local_file(self.logdir):
             return SingleFile(self.logdir)
         in_memory = self.source.address is None and not Path(self.logdir).is_dir()

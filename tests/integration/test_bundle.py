@@ -10,7 +10,8 @@ import tpu_profile_plugin
 from tpu_profile_plugin.server.http.answer import STATIC
 
 KB = 1000
-REPORT = STATIC / "report"  # Put into saved reports; no page loads it.
+REPORT = STATIC / "report"  # Put into saved reports and frames of notebooks; no page loads it.
+WIDGET = STATIC / "widget"  # What a notebook has for each widget.
 PAGES = Path(tpu_profile_plugin.__file__).parents[1] / "frontend" / "src" / "tools"
 
 pytestmark = pytest.mark.skipif(not (STATIC / "index.html").exists(), reason="the page is not built: npm run build")
@@ -39,7 +40,7 @@ def scripts(directory: Path) -> list[Path]:
 
 
 def test_everything_together_is_at_most_600_kilobytes():
-    files = [path for path in scripts(STATIC) if REPORT not in path.parents]
+    files = [path for path in scripts(STATIC) if not {REPORT, WIDGET} & {*path.parents}]
     assert len(files) > 20
     assert sum(map(packed, files)) <= 600 * KB
 
@@ -47,8 +48,13 @@ def test_everything_together_is_at_most_600_kilobytes():
 def test_the_script_of_reports_is_no_larger_than_the_pages_together():
     files = scripts(REPORT)
     assert {path.name for path in files} == {"report.js", "report.css"}
-    pages = [path for path in scripts(STATIC) if REPORT not in path.parents]
+    pages = [path for path in scripts(STATIC) if not {REPORT, WIDGET} & {*path.parents}]
     assert sum(map(packed, files)) <= sum(map(packed, pages))
+
+
+def test_the_module_of_a_widget_is_small():
+    assert {path.name for path in scripts(WIDGET)} == {"widget.js"}
+    assert packed(WIDGET / "widget.js") <= 4 * KB
 
 
 def test_the_first_page_loads_neither_charts_nor_tools():

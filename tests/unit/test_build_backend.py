@@ -38,8 +38,9 @@ def stale(backend: ModuleType, tmp_path: Path) -> bool:
 
 def build(backend: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "static" / "index.html").write_text("")
-    (tmp_path / "static" / "report").mkdir(exist_ok=True)
-    (tmp_path / "static" / "report" / "report.js").write_text("")
+    for name in ("report", "widget"):
+        (tmp_path / "static" / name).mkdir(exist_ok=True)
+        (tmp_path / "static" / name / f"{name}.js").write_text("")
     (tmp_path / "frontend" / backend.PACKAGES).write_text("{}")
     (tmp_path / "static" / backend.STAMP).write_text(backend.frontend_digest(tmp_path / "frontend"))
 

@@ -51,8 +51,14 @@ class Server:
     """The plugin's HTTP server. The constructor accesses neither the logdir nor the cache."""
 
     def __init__(
-        self, options: Options, *, logdir: Logdir | SingleRun | None = None, assets: Assets | None = None
+        self,
+        options: Options,
+        *,
+        logdir: Logdir | SingleRun | None = None,
+        assets: Assets | None = None,
+        source: Source | None = None,
     ) -> None:
+        """`source`: decoded profiles of this process that the server shares; None: it has its own."""
         self._options = options
         remote = any(is_remote(path) for path in (options.logdir, *options.allowed_roots))
         copies = ContentCache(self._private("content") if remote else None, options.remote_bytes)
@@ -61,7 +67,7 @@ class Server:
         self._catalog = Catalog(self.logdir, allowed, self.source)
         self._copies = copies.location
         self._creating = threading.RLock()
-        self._source: Source | None = None
+        self._source = source
         self._executor: Executor | None = None
         self._results: Results | None = None
         self._tables: TableFiles | None = None

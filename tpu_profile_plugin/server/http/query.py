@@ -14,6 +14,9 @@ from tpu_profile_plugin.errors import BadRequest
 if TYPE_CHECKING:
     from tpu_profile_plugin.run.host import PerHost
 
+GONE = "tpu_profile.gone"
+"""Key of a WSGI environment without a socket: whether the client waits no longer, or None."""
+
 
 class Place(NamedTuple):
     """Location of a run: the logdir, or with permission the directory `session` or a directory below `below`."""
@@ -64,8 +67,11 @@ class Query:
         return self._request is not None and self._request.if_none_match.contains_weak(etag)
 
     def gone(self) -> bool:
-        """Whether the client has closed its connection; False if unknown, as without a socket."""
-        connection = None if self._request is None else self._request.environ.get("werkzeug.socket")
+        """Whether the client has closed its connection, or says so; False if unknown."""
+        environ = {} if self._request is None else self._request.environ
+        if (told := environ.get(GONE)) is not None:
+            return bool(told())
+        connection = environ.get("werkzeug.socket")
         if not isinstance(connection, socket.socket):
             return False
         try:

@@ -1,4 +1,4 @@
-// Entry point of a saved report: the shell over the answers in the file, with the view in the fragment.
+// Entry point of the pages in one script: of a saved report, over the answers in its file, or in the frame of a notebook's widget.
 import { render } from "preact";
 import { makeClient } from "../../api/client";
 import { STORED_BASE, storedFetch } from "../../api/stored";
@@ -11,11 +11,9 @@ import { readChoice, resolveTheme } from "../theme/theme";
 import "../theme/styles";
 import { embeddedAnswers } from "./embedded";
 import { timelineAnswers } from "./timeline_answers";
+import { showWidget } from "../widget/frame";
 
-const root = document.getElementById("app");
-if (root) {
-  document.documentElement.dataset["theme"] = resolveTheme(readChoice());
-  printInLight();
+function showReport(root: HTMLElement): void {
   const answers = embeddedAnswers(document);
   const { report } = answers.index;
   const state = makeUrlState(fragmentBar(window), [...SHELL_KEYS, ...PAGE_KEYS]);
@@ -23,4 +21,12 @@ if (root) {
   const client = makeClient(STORED_BASE, storedFetch(answers, timelineAnswers(answers)));
   render(<Shell client={client} state={state} address={() => window.location.href} report={report} />, root);
   installTooltips();
+}
+
+const root = document.getElementById("app");
+if (root) {
+  document.documentElement.dataset["theme"] = resolveTheme(readChoice());
+  printInLight();
+  if (window.profileNotebook) showWidget(root, window.profileNotebook);
+  else showReport(root);
 }

@@ -1,21 +1,24 @@
-// Theme choice: light, dark or automatic, which follows TensorBoard when embedded, else the system.
+// Theme choice: light, dark or automatic, which follows TensorBoard or a notebook when embedded, else the system.
 import type { Theme } from "../../base/colour";
 
 export type ThemeChoice = "auto" | Theme;
 
 const KEY = "profile-theme";
-const DARK_CLASS = "dark-mode";
+/** What marks the dark theme of TensorBoard, JupyterLab, VS Code, Colab and marimo, on the body or the root of their documents. */
+const DARK =
+  "body.dark-mode, body[data-jp-theme-light=false], body.vscode-dark, body.vscode-high-contrast, html[theme=dark], html.dark, body.dark";
+const MARKS = ["class", "theme", "data-jp-theme-light"];
 
 export function nextChoice(choice: ThemeChoice): ThemeChoice {
   return choice === "auto" ? "light" : choice === "light" ? "dark" : "auto";
 }
 
-/** The body of TensorBoard's page; null when not embedded or of another origin. */
-function hostBody(own: Window): HTMLElement | null {
+/** The document around us that has a theme of its own, TensorBoard's or a notebook's; null for none, or of another origin. */
+function hostDocument(own: Window): Document | null {
   try {
     if (own.parent === own) return null;
-    const body = own.parent.document.body;
-    return own.parent.document.querySelector("tb-webapp") ? body : null;
+    const { document } = own.parent;
+    return own.profileNotebook || document.querySelector("tb-webapp") ? document : null;
   } catch {
     return null;
   }
@@ -24,8 +27,8 @@ function hostBody(own: Window): HTMLElement | null {
 /** The theme that a choice resolves to now. */
 export function resolveTheme(choice: ThemeChoice, own: Window = window): Theme {
   if (choice !== "auto") return choice;
-  const body = hostBody(own);
-  if (body) return body.classList.contains(DARK_CLASS) ? "dark" : "light";
+  const host = hostDocument(own);
+  if (host) return host.querySelector(DARK) ? "dark" : "light";
   return own.matchMedia?.("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
@@ -51,9 +54,10 @@ export function saveChoice(choice: ThemeChoice, own: Window = window): void {
 export function watchTheme(changed: () => void, own: Window = window): () => void {
   const query = own.matchMedia?.("(prefers-color-scheme: dark)");
   query?.addEventListener("change", changed);
-  const body = hostBody(own);
-  const observer = body ? new MutationObserver(changed) : null;
-  if (body) observer?.observe(body, { attributes: true, attributeFilter: ["class"] });
+  const host = hostDocument(own);
+  const observer = host ? new MutationObserver(changed) : null;
+  for (const element of host ? [host.documentElement, host.body] : [])
+    observer?.observe(element, { attributes: true, attributeFilter: MARKS });
   return () => {
     query?.removeEventListener("change", changed);
     observer?.disconnect();

@@ -1,0 +1,113 @@
+// Notebooks in JupyterLab and marimo: servers on a directory, and cells that are run in a browser.
+import { spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { freePort, pause, ROOT, temporaryDirectory, until } from "./harness.js";
+
+const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-profile-tests");
+/** The interpreter with JupyterLab and marimo, which scripts/setup_frameworks makes. */
+export const NOTEBOOK = process.env.PROFILE_NOTEBOOK_PYTHON ?? path.join(ENVS, "notebook", "bin", "python");
+export const skip = existsSync(NOTEBOOK) ? false : "no environment with JupyterLab: run scripts/setup_frameworks";
+
+/** Starts a server of notebooks in a directory of its own and waits until it answers at `ready`. */
+async function start(command, ready, directory) {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const cache = temporaryDirectory();
+  const server = spawn(NOTEBOOK, command(port), {
+    cwd: directory,
+    // JupyterLab writes settings below its home.
+    env: { ...process.env, HOME: cache.directory, XDG_CACHE_HOME: cache.directory, PYTHONPATH: ROOT, JAX_PLATFORMS: "cpu" },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let log = "";
+  for (const stream of [server.stdout, server.stderr]) stream.on("data", (text) => (log += text));
+  const ended = new Promise((resolve) => server.on("exit", resolve));
+  const stop = async () => {
+    // With its kernels, which are processes of its group.
+    if (server.exitCode === null) process.kill(-server.pid, "SIGTERM");
+    const timer = setTimeout(() => process.kill(-server.pid, "SIGKILL"), 10_000);
+    await ended;
+    clearTimeout(timer);
+    cache.remove();
+  };
+  for (const deadline = Date.now() + 120_000; ; await pause(200)) {
+    if (server.exitCode !== null) throw new Error(`the server of notebooks stopped at once:\n${log}`);
+    if (Date.now() > deadline) {
+      await stop();
+      throw new Error(`the server of notebooks does not answer:\n${log}`);
+    }
+    const answer = await fetch(`${origin}${ready}`).catch(() => null);
+    if (answer?.ok) return { origin, stop, log: () => log };
+  }
+}
+
+/** JupyterLab, and Notebook 7 at /tree. */
+export function startJupyter(directory) {
+  const open = [
+    "--IdentityProvider.token=",
+    "--ServerApp.password=",
+    "--ServerApp.allow_root=True",
+    "--LabApp.news_url=",
+    "--LabApp.expose_app_in_browser=True",
+  ];
+  return start((port) => ["-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", `--port=${port}`, ...open], "/api", directory);
+}
+
+/** marimo on one notebook, whose cells run when it is opened. */
+export function startMarimo(directory, file) {
+  const quiet = ["--headless", "--no-token", "--skip-update-check", "--host", "127.0.0.1"];
+  return start((port) => ["-m", "marimo", "run", file, ...quiet, "--port", String(port)], "/", directory);
+}
+
+/** Writes a notebook of code cells. */
+export function writeNotebook(file, cells) {
+  const code = cells.map((source, i) => ({ cell_type: "code", id: `c${i}`, metadata: {}, execution_count: null, outputs: [], source }));
+  const kernelspec = { name: "python3", display_name: "Python 3", language: "python" };
+  writeFileSync(file, JSON.stringify({ cells: code, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 5 }));
+}
+
+/** The frame of the only widget on a page. */
+export function widgetFrame(page) {
+  return until("the frame of the widget", async () => {
+    const elements = await page.$$("iframe[data-profile-widget]");
+    const frame = elements.length === 1 && (await elements[0].contentFrame());
+    return frame && (await frame.evaluate(() => document.querySelector("main") !== null)) && frame;
+  });
+}
+
+const IDLE = () => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === "idle";
+
+/** Opens a notebook in JupyterLab. */
+export async function openLab(browser, server, notebook, { width = 1280, height = 900 } = {}) {
+  const page = await browser.newPage();
+  await page.setViewport({ width, height });
+  const idle = () => page.waitForFunction(IDLE, { timeout: 120_000 });
+  const open = async () => {
+    await page.goto(`${server.origin}/lab/tree/${notebook}?reset`, { waitUntil: "domcontentloaded" });
+    await idle();
+  };
+  await open();
+  const command = (id) => page.evaluate((name) => window.jupyterapp.commands.execute(name), id);
+  return {
+    page,
+    reload: open,
+    save: () => command("docmanager:save"),
+    /** Restarts the kernel without asking. */
+    async restart() {
+      await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart());
+      await idle();
+    },
+    /** Runs a code cell; returns its printed output. */
+    runCell: (index) =>
+      page.evaluate(async (which) => {
+        const { content } = window.jupyterapp.shell.currentWidget;
+        content.activeCellIndex = which;
+        await window.jupyterapp.commands.execute("notebook:run-cell");
+        const { outputs } = content.widgets[which].model;
+        return { outputs: Array.from({ length: outputs.length }, (_, i) => JSON.stringify(outputs.get(i).toJSON())).join("\n") };
+      }, index),
+  };
+}
