@@ -70,6 +70,8 @@ _COMMANDS: dict[str, Command] = {
     "agents": mcp.GuideCommand(),
     "doctor": doctor,
 }
+_RUNNING = ("gate",)
+"""Commands that run a program."""
 
 
 def make_parser(command: str | None = None) -> Parser:
@@ -105,10 +107,11 @@ def make_parser(command: str | None = None) -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a sub-command and returns its exit status."""
-    words = sys.argv[1:] if argv is None else argv
+    words, program = _divided(sys.argv[1:] if argv is None else argv)
     alone = words and words[0] in (*_COMMANDS, "serve", "version")
     parser = make_parser(words[0] if alone else None)
     options = parser.parse_args(words)
+    options.program = program
     if options.command == "version":
         print(__version__)
         return 0
@@ -121,6 +124,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Not around `serve`: TensorBoard colours what it prints.
     with redirect_stdout(cast("TextIO", Shown(sys.stdout))), redirect_stderr(cast("TextIO", Shown(sys.stderr))):
         return _run(options)
+
+
+def _divided(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words of the command, and behind `--` those of the program that it runs; argparse cannot divide them."""
+    if "--" not in words or words[0] not in _RUNNING:
+        return words, ()
+    at = list(words).index("--")
+    return words[:at], words[at + 1 :]
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -62,7 +62,9 @@ class TestCapture:
         words = ["--logdir", str(tmp_path), "--duration-ms", "50", "--delay-ms", "0", "--label", "batch=8"]
         with serving() as fake:
             assert main(["capture", fake.address, *words, "--runs", "3"]) == 0
-            assert main(["capture", fake.address, *words, "--runs", "2", "--session", "mine"]) == 0
+            capsys.readouterr()
+            assert main(["capture", fake.address, *words, "--runs", "2", "--session", "mine", "--json"]) == 0
+            assert [result["run"] for result in json.loads(capsys.readouterr().out)] == ["mine_1", "mine_2"]
             assert main(["capture", fake.address, *words, "--runs", "0"]) == 2
         runs = sorted(path.parent.name for path in tmp_path.rglob("labels.json"))
         assert len(runs) == 5

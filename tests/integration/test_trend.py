@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -72,6 +73,35 @@ def test_the_gate_by_its_exit_status(logdir: Path, tmp_path: Path, capsys: pytes
     assert gate(capsys, str(logdir), "--run", "nosuch", "--base", "r00", *limits)[0] == 1
     broken = write(tmp_path / "broken", {"plugins/profile/b/h.xplane.pb": b"\x0a\xff\xff\xff\xff\x0f"})
     assert gate(capsys, str(broken), "--fail-if", "step_time>1ms")[0] == 1
+
+
+def test_a_command_that_records_itself_is_run_and_its_runs_are_judged(
+    logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program records what r00 has, as runs that it numbers by itself."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import pathlib, shutil, sys\n"
+        "logs = pathlib.Path(sys.argv[1])\n"
+        "number = len(list(logs.iterdir()))\n"
+        "shutil.copytree(logs / sys.argv[2], logs / f'x{number}', copy_function=shutil.copyfile)\n"
+        "print('recorded', *sys.argv[3:])\n"
+    )
+    records = ("--", sys.executable, str(program), str(logdir / "plugins/profile"))
+    limits = ("--base", "commit=old", "--fail-if", "step_time>+3%")
+    status, told = gate(capsys, str(logdir), *limits, "--runs", "3", *records, "r00", "--", "--fail-if")
+    assert (status, told.splitlines()[0]) == (0, "PASS: 3 runs (x14) against 8 of the baseline (r07)")
+    status, told = gate(capsys, str(logdir), *limits, "--runs", "1", *records, "r09")
+    assert (status, told.splitlines()[0]) == (3, "FAIL: 1 run (x15) against 11 of the baseline (x14)")
+    for words, wanted in (
+        (("--runs", "3"), 2),  # no command
+        (("--run", "r00", *records, "r00"), 2),
+        (("--runs", "0", *records, "r00"), 2),
+        (("--", str(tmp_path / "nosuch")), 2),
+        (("--", sys.executable, "-c", "raise SystemExit(7)"), 1),
+        (("--", sys.executable, "-c", ""), 1),  # records nothing
+    ):
+        assert gate(capsys, str(logdir), *limits, *words)[0] == wanted
 
 
 def test_baselines_outlive_the_logdir_and_files_of_summaries_do_without_it(

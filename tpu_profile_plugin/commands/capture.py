@@ -75,10 +75,12 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="a label of the run, stored beside it with the commit that CI or the worktree here has; repeatable",
     )  # fmt: skip
     parser.add_argument(
-        "--runs", type=int, default=1, metavar="N",
+        "--runs", type=int, metavar="N",
         help="capture N times, one after the other, as runs of their own, so that `gate` knows how far runs vary",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as JSON; with --runs, an array of results"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -88,23 +90,30 @@ def run(options: argparse.Namespace) -> int:
     labels = _labels(options.label)
     if not options.logdir:
         raise BadRequest("--logdir is missing: the directory to store the profile in.")
-    if not 1 <= options.runs <= _MOST_RUNS:
-        raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {options.runs}.")
-    if options.continuous and options.runs > 1:
+    count = 1 if options.runs is None else options.runs
+    if not 1 <= count <= _MOST_RUNS:
+        raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {count}.")
+    if options.continuous and count > 1:
         raise BadRequest("--runs needs captures of their own: --continuous records all the time.")
     session = options.session
-    statuses = []
-    for number in range(1, options.runs + 1):
-        if session and options.runs > 1:
+    statuses, results = list[int](), list[dict[str, Any]]()
+    for number in range(1, count + 1):
+        if session and count > 1:
             options.session = f"{session}_{number}"
-        statuses.append(_captured(options, labels))
-        if statuses[-1] == _CANCELLED:
-            return _CANCELLED
-    return statuses[0] if len(set(statuses)) == 1 else 3
+        status, result = _captured(options, labels)
+        statuses.append(status)
+        results.append(result)
+        if not options.json:
+            print(_report(result))
+        if status == _CANCELLED:
+            break
+    if options.json:
+        print(json.dumps(results[0] if options.runs is None else results, indent=2))
+    return statuses[-1] if statuses[-1] == _CANCELLED or len(set(statuses)) == 1 else 3
 
 
-def _captured(options: argparse.Namespace, labels: dict[str, str]) -> int:
-    """Captures once and prints what came of it; returns the exit status."""
+def _captured(options: argparse.Namespace, labels: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    """Captures once; returns the exit status and what came of it."""
     job = _job(options).start()
     try:
         _watch(job, sys.stderr)
@@ -117,11 +126,9 @@ def _captured(options: argparse.Namespace, labels: dict[str, str]) -> int:
             job.session.label(labels)
         except OSError as error:
             result["warnings"].append(f"The labels cannot be stored: {error.strerror}.")
-    print(json.dumps(result, indent=2) if options.json else _report(result))
-    if job.state == "cancelled":
-        return _CANCELLED
     done = sum(worker.state == "done" for worker in job.workers)
-    return 0 if done == len(job.workers) else 3 if done else 1
+    status = _CANCELLED if job.state == "cancelled" else 0 if done == len(job.workers) else 3 if done else 1
+    return status, result
 
 
 def _switch(options: argparse.Namespace) -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from tpu_profile_plugin.answers.text import in_markdown
 from tpu_profile_plugin.commands.trend import read
-from tpu_profile_plugin.errors import BadRequest, ProfileError, StorageFailed
+from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError, StorageFailed
 from tpu_profile_plugin.system.terminal import one_line
 from tpu_profile_plugin.units import MIB, duration
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 HELP = "fail if runs are worse than a baseline allows"
 STATUS = {"pass": 0, "fail": 3, "inconclusive": 4}
 """Exit statuses."""
+_MOST_RUNS = 1000
 _CONTROLS = {code: f"\\x{code:02x}" for code in range(32)}
 
 
@@ -43,6 +48,11 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="as 'step_time > +3%%', 'memory_peak > 12 GiB', 'communication_exposed > 10%%'; repeatable",
     )  # fmt: skip
     parser.add_argument("--format", choices=("text", "json", "markdown", "junit"), default="text", help="default: text")
+    parser.add_argument(
+        "--runs", type=int, metavar="N",
+        help="run the command behind `--` N times, and judge the runs that it records in LOGDIR (default: 5)",
+    )  # fmt: skip
+    parser.usage = f"{parser.prog} LOGDIR --fail-if CONDITION [--base NAME] [options] [-- COMMAND ...]"
     parser.epilog = (
         "exit status: 0 passed, 1 a run cannot be read, 2 wrong arguments, 3 failed, "
         "4 inconclusive: the runs vary too much to tell, and how many more would decide is said"
@@ -58,13 +68,49 @@ def run(options: argparse.Namespace) -> int:
         limits = [limit_of(text) for text in options.fail_if]
     except ValueError as error:
         raise BadRequest(str(error), argument="fail_if") from None
+    wanted = _recorded(options) if options.program or options.runs is not None else options.run
     known = list(read(options.logdir).runs)
-    runs = _distinct([one for text in options.run or ["latest:1"] for one in chosen(known, text)])
+    runs = _distinct([one for text in wanted or ["latest:1"] for one in chosen(known, text)])
     base = _base(options, known, runs) if any(limit.relative for limit in limits) or options.base else []
     judged = judge(limits, base, runs)
     verdict = verdict_of(judged)
     print(_FORMATS[options.format](judged, verdict, base, runs))
     return 1 if all(one.problem for one in (*base, *runs)) else STATUS[verdict]
+
+
+def _recorded(options: argparse.Namespace) -> list[str]:
+    """Runs the program several times; returns the names of the runs that it recorded. Raises BadRequest, NotFound."""
+    count = 5 if options.runs is None else options.runs
+    if not options.program:
+        raise BadRequest("--runs needs a command to run: -- COMMAND, at the end.", argument="runs")
+    if options.run:
+        raise BadRequest("--run has no effect with a command: the runs that it records are judged.", argument="run")
+    if not 1 <= count <= _MOST_RUNS:
+        raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {count}.", argument="runs")
+    before = _written(options.logdir)
+    for number in range(1, count + 1):
+        print(one_line(f"tpu-profile: run {number} of {count}: {shlex.join(options.program)}"), file=sys.stderr)
+        try:
+            done = subprocess.run(options.program, stdout=2, check=False)  # noqa: S603 - the user's own words
+        except OSError as error:
+            raise BadRequest(f"{options.program[0]} cannot be run: {error.strerror}.", argument="program") from None
+        if done.returncode:
+            raise ProfileError(f"{options.program[0]} ended with status {done.returncode}.")
+    written = sorted(_written(options.logdir).items(), key=lambda one: one[::-1])
+    found = [name for name, at in written if before.get(name) != at]
+    if not found:
+        raise NotFound(f"The command recorded no run in {options.logdir}.", code="run_not_found")
+    return found
+
+
+def _written(logdir: str) -> dict[str, int]:
+    """When each run of the logdir was written; {} of one that is not there yet."""
+    import tpu_profile_plugin
+
+    if not Path(logdir).exists() and "://" not in logdir:
+        return {}
+    with closing(tpu_profile_plugin.open(logdir)) as opened:
+        return {run.name: run.mtime_ms for run in opened.runs() if run.hosts}
 
 
 def _base(options: argparse.Namespace, known: Sequence[RunSummary], runs: Sequence[RunSummary]) -> list[RunSummary]:
