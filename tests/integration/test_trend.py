@@ -46,6 +46,17 @@ def test_a_shift_is_told_with_its_run_its_labels_and_its_op(logdir: Path, capsys
     assert shift["places"] == "op2 +40 us"
 
 
+def test_a_report_tells_the_series_of_its_run(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = profile({"convert": 300, **{f"part{i}": 100 for i in range(6)}}).replace("TPU v6 Lite", "TPU v5")
+    write(logdir, {"plugins/profile/z/h.xplane.pb": other})
+    assert main(["report", str(logdir), "r11", "--format", "markdown", "--trend"]) == 0
+    told = capsys.readouterr().out.partition("### Over the runs\n\n")[2].splitlines()
+    assert told[0].startswith("**All steps on 1 TPU v6 Lite**: 12 runs, ")
+    assert told[2].startswith("- 4.2% slower (3.7% to 4.7%) since r08 (commit old ")
+    assert told[3:] == [""]
+    assert main(["report", str(logdir), "r11", "--trend", "-o", str(logdir / "x.html")]) == 2
+
+
 def test_an_empty_logdir_has_no_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trend", str(tmp_path)]) == 1
     assert "No profile found" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from tpu_profile_plugin.commands.parser import define_run
 from tpu_profile_plugin.errors import BadRequest
 
 if TYPE_CHECKING:
-    from tpu_profile_plugin.opening import OpenRun
+    from tpu_profile_plugin.opening import OpenLogdir, OpenRun
 
 HELP = "save a run as one HTML file that opens without a server"
 
@@ -27,6 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", metavar="A,B", help="milliseconds of the timeline (default: the slowest step)")
     parser.add_argument("--redact", action="store_true", help="replace names of hosts, programs, files and scopes")
     parser.add_argument("--format", choices=("html", "markdown"), default="html", help="form of the report")
+    parser.add_argument("--trend", action="store_true", help="markdown: also the step over all runs, read once")
     parser.add_argument("--link", metavar="URL", help="markdown: where the HTML file is")
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (markdown: default standard output)")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
@@ -42,12 +43,14 @@ def run(options: argparse.Namespace) -> int:
         raise BadRequest("An HTML report needs a file: -o report.html.")
     if options.format == "markdown" and (options.redact or options.window):
         raise BadRequest("--redact and --window have no effect on --format markdown.")
+    if options.format == "html" and options.trend:
+        raise BadRequest("--trend has no effect on --format html.")
     window = window_of(options.window)
     with closing(tpu_profile_plugin.open(options.logdir)) as logdir:
         chosen = logdir.run(options.run)
         base = logdir.run(options.base) if options.base else None
         if options.format == "markdown":
-            data = ("\n".join(_markdown(chosen, base, options.link)) + "\n").encode()
+            data = ("\n".join(_markdown(chosen, base, options.link, logdir if options.trend else None)) + "\n").encode()
             tell(*([] if base is None else [base]))  # the text has those of the run
         else:
             report = chosen.report(base, window, redact=options.redact)
@@ -63,15 +66,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _markdown(run: OpenRun, base: OpenRun | None, link: str | None) -> Iterator[str]:
-    """The findings, then what changed from the base."""
+def _markdown(run: OpenRun, base: OpenRun | None, link: str | None, over: OpenLogdir | None) -> Iterator[str]:
+    """The findings, then what changed from the base, and over the runs of a logdir."""
     from tpu_profile_plugin.commands.compare import lines
     from tpu_profile_plugin.commands.explain import as_markdown as findings
+    from tpu_profile_plugin.commands.trend import markdown
 
     whole = run.on(None)
     yield findings(run.name, len(run.hosts), whole.findings(), silent=False, losses=told(run))
     if base is not None:
         yield "\n### What changed\n"
         yield from lines(whole.compare(base.on(None)), base.name, run.name, markdown=True)
+    if over is not None:
+        yield "\n### Over the runs\n"
+        yield from markdown(over.trend(), run.name)
     if link:
         yield f"\n[The whole report](<{link.replace('>', '%3E')}>): every page, with the timeline, in one file."

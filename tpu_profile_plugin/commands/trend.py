@@ -79,17 +79,20 @@ def _tell(known: int, whole: int, name: str) -> None:
     print(one_line(f"{known} of {whole}: {name}"), file=sys.stderr)
 
 
-def markdown(found: Trend) -> Iterator[str]:
-    """The trend for a pull request."""
+def markdown(found: Trend, run: str | None = None) -> Iterator[str]:
+    """The trend for a pull request; of the series of one run if it is given."""
     from tpu_profile_plugin.trend.trend import about, no_event, sentence, title
 
     for series in found.series:
+        if run is not None and all(one.run != run for one in series.runs):
+            continue
         yield f"**{in_markdown(title(series))}**: {in_markdown(about(series))}"
         yield ""
         told = [sentence(series, event) for event in series.events] or [no_event(series)]
         yield from (f"- {in_markdown(text)}" for text in told)
         yield ""
-    yield from (f"- {in_markdown(problem)}" for problem in found.problems)
+    if run is None:
+        yield from (f"- {in_markdown(problem)}" for problem in found.problems)
 
 
 class SummarizeCommand:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tpu_profile_plugin.analysis.budget.categories import LABELS
@@ -12,6 +13,8 @@ from tpu_profile_plugin.analysis.trend.summary import PlaceTime, RunSummary
 from tpu_profile_plugin.trend.summaries import KeptSummaries, Listed, summarized
 from tpu_profile_plugin.units import MS_PER_S, duration
 
+_LEAST_COUNTED, _MOST_DIGITS = 10, 15
+"""A label counts runs if it rises with their times for all but one in ten."""
 MOST_PARTS = 5
 """Places that a sentence names."""
 _MOST_LABELS = 3
@@ -55,8 +58,35 @@ def trend(
 
 def of_summaries(summaries: Iterable[RunSummary], unread: int = 0) -> Trend:
     """The trend of runs that are summarized."""
-    runs = sorted(summaries, key=lambda one: (one.written_ms, one.run))
+    runs = _with_odd_clocks(sorted(summaries, key=lambda one: (one.written_ms, one.run)))
     return Trend(tuple(runs), tuple(series_of(runs)), unread)
+
+
+def _with_odd_clocks(runs: list[RunSummary]) -> list[RunSummary]:
+    """The runs with a note where the clock was set back or forth: a label that counts them says so."""
+    for key in runs[0].labels if len(runs) >= _LEAST_COUNTED else ():
+        texts = [run.labels.get(key, "") for run in runs]
+        if len(set(texts)) < len(runs) or not all(text.isdecimal() and len(text) < _MOST_DIGITS for text in texts):
+            continue
+        odd = set(range(len(runs))) - set(_longest_rise(list(map(int, texts))))
+        if len(odd) <= len(runs) // _LEAST_COUNTED:
+            note = f"Its time does not fit its label {key}: the clock was wrong, or the label is."
+            return [replace(run, note=run.note or note) if row in odd else run for row, run in enumerate(runs)]
+    return runs
+
+
+def _longest_rise(values: Sequence[int]) -> list[int]:
+    """Positions of a longest rising subsequence."""
+    ends, tops, before = list[int](), list[int](), dict[int, int]()
+    for row, value in enumerate(values):
+        at = bisect_left(tops, value)
+        before[row] = ends[at - 1] if at else -1
+        tops[at : at + 1], ends[at : at + 1] = [value], [row]
+    rows, row = list[int](), ends[-1] if ends else -1
+    while row >= 0:
+        rows.append(row)
+        row = before[row]
+    return rows
 
 
 # In words.
