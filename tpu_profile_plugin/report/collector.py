@@ -137,8 +137,10 @@ class Collector:
                     for view in views(registry.find(tool["id"])):
                         yield (answer := self._page(run, tool["id"], host, **view))
                         if tool["id"] == "memory_profile" and answer.status == 200:
-                            memories = [memory["id"] for memory in json.loads(answer.body)["memories"]]
-                            yield from self._allocators(run, host, memories)
+                            found = json.loads(answer.body)
+                            yield from self._allocators(run, host, [memory["id"] for memory in found["memories"]])
+                            if found["has_modules"]:
+                                yield self._page(run, tool["id"], host, modules="true")
         for host in ("", *(tool["host_names"][0] for tool in shown[:1] if tool["host_names"])):
             yield self._page(run, "smart_suggestion", "" if host == _ALL else host)
 

@@ -868,9 +868,11 @@ export interface MemoryPart {
 
 /** Memory of a host's allocators over time; times are whole picoseconds of the recording. */
 export interface MemoryProfile {
-  /** By name. */
+  /** By name; empty if `modules` are asked for. */
   readonly memories: readonly AllocatorMemory[];
-  /** Runs of compiled programs on TPUs. */
+  /** The host has TPUs, which run compiled programs. */
+  readonly has_modules: boolean;
+  /** These runs; empty unless they are asked for. */
   readonly modules: TableData;
   /** Hosts that could not be read: `host`, `file`, `code`, `message`. */
   readonly left_out: readonly Readonly<Record<string, unknown>>[];
@@ -1442,6 +1444,8 @@ export interface StepWhatIf {
   readonly groups: readonly BudgetCategory[];
   /** The step as recorded. */
   readonly before: StepParts;
+  /** To replay the recording takes seconds, which a page does when it is asked to. */
+  readonly large: boolean;
   /** The step with all changes; null if it cannot be told, or nothing is replayed. */
   readonly after: ReplayedStep | null;
   /** Why it cannot be told; "" if it can. */

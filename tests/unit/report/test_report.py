@@ -141,16 +141,18 @@ def test_a_refused_answer_is_stored_as_its_error() -> None:
     assert (one.status, json.loads(one.body)["error"]["code"]) == (404, "op_not_found")
 
 
-def test_the_memory_of_each_allocator_is_stored() -> None:
+def test_the_memory_of_each_allocator_and_the_runs_of_programs_are_stored() -> None:
     tool = {"id": "memory_profile", "reason": None, "host_names": ["h"], "hosts": "one", "params": []}
 
     def ask(route: str, _: Any) -> bytes:
         made = {"runs_info": [{"run": "r"}], "config": {}, "run_info": {"run": "r", "tools": [tool]}}
-        return json.dumps({"memories": [{"id": "0"}, {"id": "GPU_0_bfc"}]} if route == "page" else made[route]).encode()
+        memories = {"memories": [{"id": "0"}, {"id": "GPU_0_bfc"}], "has_modules": True}
+        return json.dumps(memories if route == "page" else made[route]).encode()
 
     stored = {one.key for one in Collector(ask, "r", None, None).answers()}
     place = '["host","h"],["memory_id","{}"],["run","r"],["tag","allocations_over_time"]]'
     assert {f'["page",{place.format(name)}' for name in ("0", "GPU_0_bfc")} <= stored
+    assert '["page",["host","h"],["modules","true"],["run","r"],["tag","memory_profile"]]' in stored
 
 
 NAMES = Names(

@@ -252,11 +252,14 @@ def test_module_runs() -> None:
     first = {"name": "jit_f(7)", "startTimePs": "2000000", "endTimePs": "7000000", "id": "0", "planeName": "TPU:1"}
     assert runs == [first, {**first, "startTimePs": "9000000", "endTimePs": "10000000", "id": "1"}]
     # For the page both count from the start of the recording.
-    since_recording = answer(TOOL, text, page=True)["modules"]
+    since_recording = answer(TOOL, text, page=True, modules="true")["modules"]
     assert rows(since_recording, "module", "device", "start", "end", "duration", "id") == [
         ["jit_f(7)", "TPU 1", 3_000_000, 8_000_000, 5_000_000, "0"],
         ["jit_f(7)", "TPU 1", 10_000_000, 11_000_000, 1_000_000, "1"],
     ]
+    # They are sent on demand only.
+    first = answer(TOOL, text, page=True)
+    assert (rows(first["modules"], "module"), first["has_modules"]) == ([], True)
 
 
 def test_the_page_receives_numbers_and_no_texts_for_nothing() -> None:

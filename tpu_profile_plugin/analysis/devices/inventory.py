@@ -22,6 +22,7 @@ from tpu_profile_plugin.analysis.common.planes import (
     OPS,
     SPARSE_STEPS,
     STEPS,
+    TPU_PREFIX,
     device_planes,
     events_of_lines,
     host_plane,
@@ -321,6 +322,17 @@ def programs_of_devices(space: XSpace, devices: Sequence[Device], programs: HloP
         ProgramRan(programs.names.get(number) or names.get(number, str(number)), ps, number in programs.modules)
         for number, ps in ran.items()
     )
+
+
+def programs_declared(space: XSpace) -> set[int]:
+    """Ids of the programs that TPUs ran, by names in the metadata, without reading an event; of other devices none."""
+    return {
+        int(match["id"]) % 2**64
+        for plane in space.planes
+        if plane.name.startswith(TPU_PREFIX)
+        for text in plane.declared.event_metadata.names
+        if text.endswith(")") and (match := _MODULE.match(text))
+    }
 
 
 def program_names(space: XSpace, wanted: set[int]) -> dict[int, str]:

@@ -38,7 +38,7 @@ _MODULE = '{"name":%s,"startTimePs":"%d","endTimePs":"%d","id":"%d","planeName":
 
 def build(run: Run, query: Query) -> Raw:
     """Per allocator a timeline and a breakdown of the peak; and the runs of modules. Times count from each line."""
-    recorded = recorded_allocations(run, since_recording=False)
+    recorded = recorded_allocations(run, since_recording=False, modules=True)
     parts = (f"{_text(name)}:{_allocator(peak)}" for name, peak in recorded.peaks.items())
     body = (
         f'{{"memoryProfilePerAllocator":{{{",".join(parts)}}},"numHosts":1,"memoryIds":{json.dumps(list(recorded.peaks))},'
@@ -121,4 +121,4 @@ def _modules(recorded: Recorded) -> Iterator[str]:
         yield _filled(_MODULE, columns)
 
 
-TOOL = replace(OURS, build=build)
+TOOL = replace(OURS, build=build, params=())

@@ -9,7 +9,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.planes import host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS, NO_CAPACITY, NO_MEMORY
-from tpu_profile_plugin.analysis.devices.inventory import programs_of_devices
+from tpu_profile_plugin.analysis.devices.inventory import programs_declared, programs_of_devices
 from tpu_profile_plugin.analysis.environment.device_names import device_of_allocator
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
@@ -36,6 +36,7 @@ from tpu_profile_plugin.analysis.memory.buffers import (
     by_size,
     memory_history,
     programs_ran,
+    unknown_memory,
 )
 from tpu_profile_plugin.analysis.summary.host_summary import has_root
 from tpu_profile_plugin.columns import EventFilter, Plane
@@ -124,6 +125,15 @@ def _peak(rows: Allocations | MemoryUse, at: int) -> AllocatorPeak:
 def host_programs_ran(host: HostProfile) -> tuple[ProgramRan, ...]:
     """The programs that one host's devices ran."""
     return programs_of_devices(host.lazy, host_devices(host), hlo_ops(host).programs)
+
+
+def ran_otherwise(host: HostProfile, program: Program) -> tuple[bool, str]:
+    """Whether the host's devices ran other programs only, and why the memory of these is unknown; "" if it is known."""
+    declared = programs_declared(host.lazy)
+    if declared and declared <= programs_of(host).modules.keys():
+        return program.program_id not in declared, ""  # nothing that their ops, which take time to read, would add to
+    ran = programs_ran([host_programs_ran(host)])
+    return bool(ran) and all(one.name != program.module.name for one in ran), unknown_memory(ran)
 
 
 def run_programs_ran(run: RunHosts) -> tuple[ProgramRan, ...]:

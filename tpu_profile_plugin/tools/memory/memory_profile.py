@@ -21,6 +21,7 @@ from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.coded import Coded
 from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tables.table import Table
+from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import HostChoice, Tool
 
@@ -76,11 +77,13 @@ class MemoryProfile(Document):
     """Memory of a host's allocators over time; times are whole picoseconds of the recording.
 
     Attributes:
-      memories: by name.
-      modules: runs of compiled programs on TPUs.
+      memories: by name; empty if `modules` are asked for.
+      has_modules: the host has TPUs, which run compiled programs.
+      modules: these runs; empty unless they are asked for.
     """
 
     memories: Sequence[AllocatorMemory]
+    has_modules: bool
     modules: Table
 
 
@@ -96,21 +99,27 @@ class Recorded:
 
 
 def build(run: Run, query: Query) -> MemoryProfile:
-    """The allocators and module runs of one host."""
-    recorded = recorded_allocations(run, since_recording=True)
+    """The allocators of one host, or its module runs."""
+    wanted = query.flag("modules")
+    recorded = recorded_allocations(run, since_recording=True, modules=wanted)
     begin_ps, end_ps = recorded.module_begin_ps, recorded.module_end_ps
     names, planes = recorded.module_names, recorded.module_planes
     space = run.profiles[0].lazy
     devices = Coded.of(planes.codes, [plane_title(space, plane) for plane in planes.texts], empty=False)
     ids = list(map(str, range(len(names))))
     return MemoryProfile(
-        memories=[_memory(name, device_of_allocator(space, name), peak) for name, peak in recorded.peaks.items()],
+        memories=[]
+        if wanted
+        else [_memory(name, device_of_allocator(space, name), peak) for name, peak in recorded.peaks.items()],
+        has_modules=any(plane.name.startswith(_TPU) for plane in space.planes),
         modules=Table(MODULES, [names, devices, begin_ps, end_ps, end_ps - begin_ps, ids]),
     )
 
 
-def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
-    """Allocations of the only host; times count from the start of the recording, or from that of each line.
+def recorded_allocations(run: Run, *, since_recording: bool, modules: bool) -> Recorded:
+    """Allocations of the only host, and the runs of modules if they are asked for.
+
+    Times count from the start of the recording, or from that of each line.
 
     Raises BadRequest for several hosts, NoData for impossibly many allocators.
     """
@@ -121,7 +130,8 @@ def recorded_allocations(run: Run, *, since_recording: bool) -> Recorded:
             hosts=[host.name for host in run.profiles],
         )
     host = run.profiles[0]
-    runs = [EventFilter(plane, lines=(_MODULES,)) for plane in host.lazy.planes if plane.name.startswith(_TPU)]
+    tpus = [plane for plane in host.lazy.planes if modules and plane.name.startswith(_TPU)]
+    runs = [EventFilter(plane, lines=(_MODULES,)) for plane in tpus]
     recorded, planes = host_allocations(host, runs, since_recording=since_recording)
     texts: list[str] = []
     names, on_planes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -201,4 +211,5 @@ TOOL = Tool(
     build=build,
     lacks=_lacks,
     hosts=HostChoice.ONE,
+    params=(Param("modules", "bool", False, "The runs of compiled programs, instead of the memories."),),
 )

@@ -17,12 +17,10 @@ from tpu_profile_plugin.analysis.memory.buffers import (
     HloPosition,
     MemoryLayout,
     PeakBuffer,
-    programs_ran,
-    unknown_memory,
 )
 from tpu_profile_plugin.errors import in_file
 from tpu_profile_plugin.run.catalogue.memory import HEAP, HELD, PLACED
-from tpu_profile_plugin.run.figures.memory import host_device_memory, host_programs_ran
+from tpu_profile_plugin.run.figures.memory import host_device_memory, ran_otherwise
 from tpu_profile_plugin.run.host import HostProfile
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
@@ -214,14 +212,14 @@ def build(run: Run, query: Query) -> ProgramMemory | Raw:
     if query.text("view_memory_allocation_timeline"):
         return drawing(layout.program.module.name, shown_blocks(layout))
     buffers = layout.buffers
-    ran = programs_ran([host_programs_ran(host)])
+    did_not_run, unknown = ran_otherwise(host, layout.program)
     scoped, instruction = scoped_memory(layout)
     return ProgramMemory(
         module=layout.program.module.name,
         device=host_device_memory(host),
         spaces=layout.spaces,
-        did_not_run=bool(ran) and all(program.name != layout.program.module.name for program in ran),
-        unknown_memory=UNKNOWN_PROGRAM.said(text).told(()) if (text := unknown_memory(ran)) else "",
+        did_not_run=did_not_run,
+        unknown_memory=UNKNOWN_PROGRAM.said(unknown).told(()) if unknown else "",
         peak_bytes=layout.peak_bytes,
         peak_unpadded_bytes=layout.peak_unpadded,
         peak_event=None if layout.replay is None else layout.replay.peak,

@@ -34,7 +34,10 @@ from tpu_profile_plugin.tools.common.steps import CATEGORY_LABELS, BudgetCategor
 from tpu_profile_plugin.tools.params import Param
 from tpu_profile_plugin.tools.query import Query
 from tpu_profile_plugin.tools.tool import Tool
+from tpu_profile_plugin.units import MIB
 
+_MOST_AT_ONCE = 16 * MIB
+"""Planes of as many bytes are replayed, with what findings suggest, in half a second."""
 _LABELS = {
     "input_free": "Waits for input, and copies to devices, take no time",
     "hide_collectives": "Collectives take no time beyond waits for late devices",
@@ -126,6 +129,7 @@ class StepWhatIf(Document):
       base: what shares are of: "step", "time from step to step" or "recording".
       groups: the categories of the parts, in the order of display.
       before: the step as recorded.
+      large: to replay the recording takes seconds, which a page does when it is asked to.
       after: the step with all changes; null if it cannot be told, or nothing is replayed.
       cannot: why it cannot be told; "" if it can.
       remedy: how to record what would tell.
@@ -137,6 +141,7 @@ class StepWhatIf(Document):
     base: str
     groups: Sequence[BudgetCategory]
     before: StepParts
+    large: bool
     after: ReplayedStep | None
     cannot: str
     remedy: str
@@ -160,6 +165,7 @@ def build(run: Run, query: Query) -> StepWhatIf:
         base=budget.base,
         groups=CATEGORY_LABELS,
         before=_before(budget, replay.median_ps),
+        large=_is_large(run),
         after=after,
         cannot=cannot,
         remedy=NO_LAUNCHES.remedy.of(frameworks_of(run)) if cannot else "",
@@ -177,7 +183,11 @@ def _recorded(run: Run) -> StepWhatIf:
     if not len(budget):
         raise NO_STEPS.error()
     notes = [*run_notes(run, budget), *run.warnings]
-    return StepWhatIf(budget.base, CATEGORY_LABELS, _before(budget, None), None, "", "", [], [], notes)
+    return StepWhatIf(budget.base, CATEGORY_LABELS, _before(budget, None), _is_large(run), None, "", "", [], [], notes)
+
+
+def _is_large(run: Run) -> bool:
+    return sum(plane.bytes for plane in run.facts.planes) > _MOST_AT_ONCE
 
 
 def _before(budget: RunBudget, median_ps: float | None) -> StepParts:

@@ -1,4 +1,5 @@
 // Shows the page of the chosen tool: loads its chunk, catches its errors, and explains why it cannot be shown.
+import { useEffect } from "preact/hooks";
 import type { PageModule, PageProps } from "../../page/page";
 import { explain } from "../../page/failure/explain";
 import { hostCount, toolPatch } from "../../page/page_state";
@@ -9,7 +10,7 @@ import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { FindingsNote } from "./findings_note";
 import { LeftOutBanner } from "./left_out";
-import { folderOf, loadPage } from "./pages";
+import { folderOf, loadAllWhenIdle, loadPage } from "./pages";
 import { ReadByLine } from "./read_by";
 import { useTracking } from "./tracking";
 
@@ -71,6 +72,9 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
 function TrackedPage({ Page, compares = false, findings, ...props }: PageProps & Omit<PageModule, "ids">) {
   const count = hostCount(props.tool, props.host, props.hosts);
   const { client, progress, leftOut, readBy, ready } = useTracking(props.client, props.run, count);
+  useEffect(() => {
+    if (ready) loadAllWhenIdle();
+  }, [ready]);
   const page = <Page {...props} client={client} />;
   return (
     <Progress.Provider value={progress}>

@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { PageModule } from "../../page/page";
-import { folderOf, loadPage } from "./pages";
+import { folderOf, loadAllWhenIdle, loadPage } from "./pages";
 
 const page = (id: string) => (): Promise<PageModule> => Promise.resolve({ ids: [id], Page: () => null as never });
 
@@ -16,6 +16,25 @@ describe("page discovery", () => {
 
   it("falls back to the generic page", async () => {
     expect((await loadPage("kernel_stats", found)).ids).toEqual(["generic"]);
+  });
+
+  it("loads all pages once in idle time, one after another, whether or not one fails", async () => {
+    const idle: (() => void)[] = [];
+    vi.stubGlobal("requestIdleCallback", (run: () => void) => idle.push(run));
+    const loaded: string[] = [];
+    const load =
+      (id: string, fails = false) =>
+      () => (loaded.push(id), fails ? Promise.reject(new Error("cut")) : page(id)());
+    const all = { "../../tools/a/page.tsx": load("a", true), "../../tools/b/page.tsx": load("b") };
+    loadAllWhenIdle(all);
+    loadAllWhenIdle(all);
+    expect([idle.length, loaded]).toEqual([1, []]);
+    idle.shift()?.();
+    expect(loaded).toEqual(["a"]);
+    await vi.waitFor(() => expect(idle.length).toBe(1));
+    idle.shift()?.();
+    expect(loaded).toEqual(["a", "b"]);
+    vi.unstubAllGlobals();
   });
 
   it("shows findings on pages other than the overview and the timeline", () => {

@@ -28,3 +28,23 @@ export function loadPage(toolId: string, found: Record<string, Load> = FOUND): P
   if (!load) return Promise.reject(new Error(`no page for ${toolId}`));
   return load();
 }
+
+let waiting: Load[] | null = null;
+
+/** Loads all pages, one at a time, while the browser is idle, so that the next one opens at once. Safari has no idle time. */
+export function loadAllWhenIdle(found: Record<string, Load> = FOUND): void {
+  if (waiting !== null || typeof requestIdleCallback === "undefined") return;
+  const left = (waiting = Object.values(found));
+  const next = (): void => {
+    const load = left.shift();
+    // A page that fails now is loaded again, and its failure shown, when it is opened.
+    if (load !== undefined)
+      requestIdleCallback(
+        () =>
+          void load()
+            .catch(() => undefined)
+            .then(next),
+      );
+  };
+  next();
+}

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import page from "./page";
-import { NOTHING, PROFILE } from "./testing";
+import { MODULES, NOTHING, PROFILE } from "./testing";
 
 // jsdom has no canvas to draw on.
 vi.mock("../../widgets/chart/canvas", () => ({ ChartCanvas: () => null }));
@@ -15,7 +15,11 @@ const NO_EVENTS = { error: { code: "no_data", message: "No events." } };
 /** Shows the page with an answer of the server, without memory over time; returns its keys of the address. */
 async function show(body: unknown, keys: Record<string, string> = {}): Promise<Map<string, string>> {
   const answerTo = ({ searchParams }: URL) =>
-    searchParams.get("tag") === "memory_profile" ? body : new Response(JSON.stringify(NO_EVENTS), { status: 404 });
+    searchParams.get("tag") === "memory_profile"
+      ? searchParams.has("modules")
+        ? MODULES
+        : body
+      : new Response(JSON.stringify(NO_EVENTS), { status: 404 });
   shown = await showPage(page, { id: "memory_profile", title: "Memory profile", group: "Memory", hosts: "one" }, answerTo, keys);
   return shown.keys;
 }
@@ -64,6 +68,14 @@ describe("the memory profile", () => {
     button?.click();
     await settle(shown.root);
     expect(shown.root.querySelectorAll(".table").length).toBe(2);
+  });
+
+  it("asks for the runs of programs when their card is opened, those of the memory's device", async () => {
+    await show(PROFILE);
+    expect(shown.text()).not.toContain("Double click");
+    [...shown.root.querySelectorAll("button")].find((one) => one.textContent === "HLO modules")?.click();
+    await settle(shown.root);
+    expect(shown.text()).toContain("1 run. Double click or Enter zooms the timeline to one.");
   });
 
   it("explains which events are missing", async () => {

@@ -8,7 +8,6 @@ import { useKey } from "../../page/use_key";
 import { documentOf } from "../../api/client";
 import { numbersOf } from "../../api/payload/fields";
 import type { AllocatorMemory, MemoryProfile } from "../../base/documents";
-import type { TableData } from "../../base/table/table_data";
 import { formatBytes, plural } from "../../base/format";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Card } from "../../widgets/content/card";
@@ -81,7 +80,6 @@ function Content({ page, profile, first }: ContentProps) {
   const zoom = useMemo(() => readRange(range), [range]);
   const onZoom = (next: readonly [number, number] | null): void =>
     state.set({ range: next ? next.map(Math.round).join(",") : null }, "replace");
-  const modules = useMemo(() => modulesOf(profile.modules, memory), [profile, memory]);
   const base = useBase<MemoryProfile>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
   const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
@@ -126,31 +124,40 @@ function Content({ page, profile, first }: ContentProps) {
         <Card title="Memory summary" collapsed>
           <Figures items={figures(memory)} />
         </Card>
-        {modules.rowCount ? <Modules modules={modules} fileName={file} state={page.state} onZoom={onZoom} /> : null}
+        {profile.has_modules ? (
+          <Card title="HLO modules" collapsed help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>
+            <Modules page={page} memory={memory} fileName={file} onZoom={onZoom} />
+          </Card>
+        ) : null}
       </div>
     </div>
   );
 }
 
 interface ModulesProps {
-  modules: TableData;
+  page: PageProps;
+  memory: AllocatorMemory;
   fileName: string;
-  state: PageProps["state"];
   onZoom: (zoom: readonly [number, number]) => void;
 }
 
-/** Runs of compiled programs; opening a row zooms the timeline to it. */
-function Modules({ modules, fileName, state, onZoom }: ModulesProps) {
+/** Runs of compiled programs, asked for when their card is opened; opening a row zooms the timeline to it. */
+function Modules({ page, memory, fileName, onZoom }: ModulesProps) {
+  const { run, tool, host, client, state } = page;
+  const params = { run, tag: tool.id, host: host ?? undefined, modules: "true" };
+  const answer = useLoad(JSON.stringify(params), (signal) => documentOf(client, "memory_profile", params, { signal }));
   const store = useMemo(() => storeAt(state, "t2"), [state]);
+  const modules = useMemo(() => (answer.data === null ? null : modulesOf(answer.data.modules, memory)), [answer.data, memory]);
+  if (modules === null) return <Pending answer={answer} page={page} what="Reading the runs of compiled programs" rows={4} />;
   const open = (row: number): void => {
     const [begin, end] = ["start", "end"].map((id) => numbersOf(modules, id, "the module runs")[row]);
     if (begin !== undefined && end !== undefined) onZoom([begin, Math.max(end, begin + 1)]);
   };
   return (
-    <Card title="HLO modules" collapsed help={"Runs of compiled programs on the device.\nSource: trace, lines XLA Modules."}>
+    <>
       <p class="dim">{plural(modules.rowCount, "run")}. Double click or Enter zooms the timeline to one.</p>
       <FitTable most={320} data={modules} title="" fileName={`${fileName}_modules`} store={store} onOpen={open} />
-    </Card>
+    </>
   );
 }
 

@@ -54,8 +54,24 @@ export const PROFILE: MemoryProfile = {
       live: tableOf({ op: [], allocation: [], occurrences: [] }),
     },
   ],
-  modules: tableOf({ module: ["jit_f(12)"], device: ["TPU 0"], start: [1.5e9], end: [1.7e9], duration: [2e8], id: ["3"] }),
+  has_modules: true,
+  modules: tableOf({ device: [] }),
   left_out: [],
 };
 
-export const NOTHING: MemoryProfile = { memories: [], modules: tableOf({ device: [] }), left_out: [] };
+/** The answer when the runs of programs are asked for: one of each device. */
+export const MODULES: MemoryProfile = {
+  memories: [],
+  has_modules: true,
+  modules: tableOf({
+    module: ["jit_f(12)", "jit_g(13)"],
+    device: ["TPU 0", "TPU 1"],
+    start: [1.5e9, 1.5e9],
+    end: [1.7e9, 1.7e9],
+    duration: [2e8, 2e8],
+    id: ["3", "4"],
+  }),
+  left_out: [],
+};
+
+export const NOTHING: MemoryProfile = { memories: [], has_modules: false, modules: tableOf({ device: [] }), left_out: [] };

@@ -46,6 +46,23 @@ describe("the page What if", () => {
     expect(shown.text()).not.toContain("Replaying");
   });
 
+  it("replays a large recording when it is asked to: by the button, or by a change", async () => {
+    const large = { ...RECORDED, large: true, before: { ...RECORDED.before, median_ps: null }, after: null, tried: [] };
+    const first = (url: URL): unknown => (url.searchParams.has("recorded_only") ? large : answer(url));
+    asked.length = 0;
+    const shown = await show({}, first);
+    expect(shown.text()).toContain("The step takes 100 us");
+    expect([asked.length, shown.text().includes("Replaying")]).toEqual([0, false]);
+    button(shown, "Replay the suggestions").click();
+    await settle(shown.root);
+    expect(shown.text()).toContain("the largest gain that was tried is 60.0%");
+    const other = await show({}, first);
+    (other.root.querySelector('input[name="input_free"]') as HTMLInputElement).click();
+    await settle(other.root);
+    expect(asked.at(-1)?.searchParams.get("input_free")).toBe("true");
+    expect(other.text()).toContain("What limits the step then");
+  });
+
   it("adds the change of a finding at a click, with the step before and after, and removes it at the next", async () => {
     const shown = await show();
     button(shown, "Without train.py:3 load_batch").click();

@@ -56,14 +56,19 @@ function WhatIfPage(page: PageProps) {
   const first = { run, tag: tool.id, host: host ?? undefined, recorded_only: "true" };
   const wanted = useRef(isEmpty(edit) ? where : "").current === where;
   const recorded = useLoad(wanted ? JSON.stringify(first) : null, (signal) => documentOf(client, "what_if", first, { signal }));
-  const replays = !wanted || recorded.data !== null || recorded.error !== null;
+  // Of a large recording nothing is replayed before it is asked for: a change, a finding's change, or the suggestions.
+  const [asked, ask] = useState(!isEmpty(edit) || state.get(FINDING_KEY) !== null);
+  useEffect(() => {
+    if (!isEmpty(edit)) ask(true);
+  }, [edit]);
+  const replays = !wanted || recorded.error !== null || (recorded.data !== null && (asked || !recorded.data.large));
   const answer = useLoad(replays ? JSON.stringify(params) : null, (signal) => documentOf(client, "what_if", params, { signal }));
   // While other changes are replayed, the answer to the ones before stays.
   const last = useRef<{ where: string; found: StepWhatIf; edit: Edit } | null>(null);
   if (answer.data !== null) last.current = { where, found: answer.data, edit };
   const kept = last.current?.where === where && answer.error === null ? last.current : null;
   if (kept === null && recorded.data !== null && answer.error === null)
-    return <Content page={page} found={recorded.data} edit={edit} shown={NO_CHANGES} busy pending />;
+    return <Content page={page} found={recorded.data} edit={edit} shown={NO_CHANGES} busy={replays} pending onReplay={() => ask(true)} />;
   if (kept === null)
     return (
       <Pending answer={answer} page={page} what={`Replaying the steps of ${plural(hostCount(tool, host, hosts), "host")}`} rows={16} />
@@ -81,9 +86,10 @@ interface ContentProps {
   busy: boolean;
   /** Whether nothing was replayed yet. */
   pending?: boolean;
+  onReplay?: () => void;
 }
 
-function Content({ page, found, edit, shown, busy, pending = false }: ContentProps) {
+function Content({ page, found, edit, shown, busy, pending = false, onReplay }: ContentProps) {
   const { run, host, state } = page;
   const finding = useKey(state, FINDING_KEY);
   const asked = finding === null ? undefined : found.tried.find((one) => one.finding === finding);
@@ -139,8 +145,15 @@ function Content({ page, found, edit, shown, busy, pending = false }: ContentPro
             "Gains do not add up to the gain of several changes.\nSource: estimate."
           }
         >
-          {pending ? (
+          {pending && busy ? (
             <p class="dim">Replaying the changes that findings and the largest parts of the step suggest…</p>
+          ) : pending ? (
+            <p>
+              <button type="button" class="button" onClick={onReplay}>
+                Replay the suggestions
+              </button>{" "}
+              <span class="dim">This recording is large: what findings and the largest parts of the step suggest takes seconds.</span>
+            </p>
           ) : (
             <Tried found={found} edit={edit} choose={choose} asked={asked} />
           )}

@@ -55,6 +55,7 @@ export const RECORDED: StepWhatIf = {
     group("host_compute", "Host compute", [["idle_host", "Waits for host code"]]),
     group("between_steps", "Between steps", []),
   ],
+  large: false,
   before: { length_ps: 100e6, median_ps: 99e6, base_ps: 100e6, average_ps: { compute: 40e6, idle_host: 60e6 } },
   after: {
     parts: { length_ps: 100e6, median_ps: 99e6, base_ps: 100e6, average_ps: { compute: 40e6, idle_host: 60e6 } },

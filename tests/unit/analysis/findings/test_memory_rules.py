@@ -257,3 +257,12 @@ def test_a_program_that_did_not_run_says_nothing_about_the_memory(gib: int) -> N
     viewed = answer(VIEWER, profile, module_name="jit_step(6)", page=True)
     assert viewed["did_not_run"] is True
     assert viewed["unknown_memory"].startswith(found["reason"] + " Record the HLO of programs with the profile")
+
+
+def test_names_of_runs_tell_which_programs_ran_where_all_are_known() -> None:
+    entry = [op("x", "parameter", "f32[16]"), op("dot.1", "tanh", "f32[16]", "x")]
+    proto = buffers(entry, {}, {"dot.1": 1024}, 1024)
+    run = 'line 1 "XLA Modules" @0us\n0us +50us "jit_step(5)"'
+    profile = f'plane 1 "/device:TPU:0"\n{run}\n{metadata_plane(jit_f=(5, proto), jit_g=(OTHER, proto))}'
+    viewed = [answer(VIEWER, profile, program_id=number, page=True) for number in ("5", "6")]
+    assert [(one["did_not_run"], one["unknown_memory"]) for one in viewed] == [(False, ""), (True, "")]
