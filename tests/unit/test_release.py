@@ -68,6 +68,28 @@ def test_only_a_tag_publishes() -> None:
     assert "write" not in WORKFLOW.replace(job("publish"), "")
 
 
+def test_the_recipe_for_conda_needs_what_the_package_needs(tmp_path: Path) -> None:
+    declared = re.search(r"(?ms)^dependencies = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text())
+    assert declared is not None
+    wanted: dict[str, dict[str, str]] = {}
+    for name, version, marker in re.findall(r'"([\w-]+)>=([\d.]+)(; python_version >= \'3.12\')?"', declared[1]):
+        wanted.setdefault(name, {})["new" if marker else "old"] = version
+    sdist = tmp_path / "sdist.tar.gz"
+    sdist.write_bytes(b"sdist")
+    text = script("release").recipe(sdist, "https://example.org/s.tar.gz", "https://example.org", "someone")
+    found: dict[str, dict[str, str]] = {}
+    run = text.partition("  run:\n")[2].partition("\ntest:")[0]
+    for name, version, selector in re.findall(r"- ([\w-]+) >=([\d.]+)(?: +# \[(py[<>=]+312)\])?", run):
+        found.setdefault(name, {})["new" if selector == "py>=312" else "old"] = version
+    assert found == wanted
+    version = script("release").version_of_sources()
+    assert text.startswith(f'{{% set version = "{version}" %}}\n')
+    assert "  url: https://example.org/s.tar.gz\n" in text
+    assert "  sha256: 714772a9f82b2aeb4fa5f7092d00fe4ac4c9cdeb6800840b6ed39ea64c4d785a\n" in text
+    assert "  home: https://example.org\n" in text
+    assert "    - someone\n" in text
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", script("release").version_of_sources())
 
