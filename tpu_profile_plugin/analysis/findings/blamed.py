@@ -30,7 +30,7 @@ from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, Lost
+from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, OFTEN, SMALL, advice_of_function, advice_of_ops
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
@@ -435,11 +435,16 @@ def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
     """A finding about some of a part, as one about all of it."""
     if part.advised:
         return part.finding
-    waits = f"Devices wait {part.lost.share:.1%} of the {run.base} for {found.reason}"
+    title, share = part.finding.title, run.share(found.saving_ps)
+    told = found.reason and found.saving_ps >= EXPLAINED * part.lost.ps
+    if told and run.has_devices:
+        title = f"Devices wait {part.lost.share:.1%} of the {run.base} for {found.reason}"
+    elif found.reason and share >= LEAST_SHARE:
+        title = f"{title}; {share:.1%} waits for {found.reason}"
     return replace(
         part.finding,
-        title=waits if found.reason and run.has_devices else part.finding.title,
-        advice=found.advice if found.reason or part.finding.advice is HOST else part.finding.advice,
+        title=title,
+        advice=found.advice if told or part.finding.advice is HOST else part.finding.advice,
         confidence=found.confidence,
         evidence=(*part.finding.evidence, Evidence("Of it", found.title), *found.evidence[2:]),
     )

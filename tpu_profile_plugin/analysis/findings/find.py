@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, average, segments_ps, share_within
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
-from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES
+from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES, STRAGGLER
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.system.terminal import LOG as _LOG
@@ -127,7 +127,7 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     if any(entry.rule is LARGEST for entry in findings):
         silent = [one for one in silent if one[0] is not LARGEST]
     costs = [part for host in gathered if isinstance(part := host.get(_RECORDING), RecordingCost)]
-    findings = _without_recording(run, findings, costs)
+    findings = _with_waits(run, _without_recording(run, findings, costs))
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
     # Where most of the time goes comes before causes that cost little, if none costs more.
     little = all(entry.share < LEAST_SHARE for entry in findings)
@@ -212,6 +212,30 @@ def _without_recording(
             found = replace(found, saving_ps=found.saving_ps * (1 - share), evidence=evidence)
         left.append(replace(entry, finding=found, share=run.share(found.saving_ps)))
     return left
+
+
+def _with_waits(run: RunView, findings: list[RuleFinding]) -> list[RuleFinding]:
+    """The findings; the others' waits for a late host count as what makes it late, if one finding is most of that."""
+    waits = next((one for one in findings if one.rule is STRAGGLER and one.finding.confidence != "high"), None)
+    if waits is None:
+        return findings
+    peers = len(run.communication.devices) - len(run.devices_of(waits.finding.hosts[0]))
+    late = [one for one in findings if one.finding.hosts == waits.finding.hosts and not one.vague and one.share]
+    cause = max(late, key=lambda one: one.share, default=None)
+    # Savings are averages over devices: one host's time counts once, the waits for it as often as it has peers.
+    if cause is None or cause.share * peers < waits.share / 2:
+        return findings
+    found, ps = cause.finding, cause.finding.saving_ps + waits.finding.saving_ps
+    title = f"{found.title}; the others wait {waits.share:.1%} of the {run.base} for this host"
+    segments = (*found.segments, *waits.finding.segments)
+    whole = replace(
+        found, title=title, saving_ps=ps, evidence=(*found.evidence, *waits.finding.evidence), segments=segments
+    )
+    return [
+        replace(cause, finding=whole, share=run.share(ps)) if one is cause else one
+        for one in findings
+        if one is not waits
+    ]
 
 
 def _pointing(entry: RuleFinding, part: Part) -> RuleFinding:

@@ -14,18 +14,19 @@ STEPS, LENGTH = 4, 10_000
 GLOO = 30
 
 
-def rank(number: int, *, sleeps: float = 0, works: float = 2000, ranges: bool = True) -> bytes:
+def rank(number: int, *, sleeps: float = 0, works: float = 2000, ranges: bool = True, ends: float = 7000) -> bytes:
     """Steps of 10 ms, each a little longer than the one before: work, sleep, an all-reduce that ends after 7 ms."""
     events: list[Event] = []
     at = 1000.0
     for i in range(STEPS):
         length = LENGTH + 137 * i * i
         since = at + 100 + works + sleeps
-        events += [step(i, at, length - 10), frame("train.py(9): step", at + 10, length - 30)]
+        events.append(step(i, at, length - 10))
         events += [op("aten::mm", at + 100, works)]
         if sleeps:
+            events.append(frame("data.py(9): read", at + 100 + works, sleeps))
             events.append(frame("<built-in function sleep>", at + 100 + works, sleeps))
-        wait = at + 7000 - since
+        wait = at + ends - since
         events.append(op("c10d::allreduce_", since, 50 if ranges else wait))
         if ranges:
             sizes: dict[str, Any] = {"Input Dims": [[1000]], "Input type": ["float"]}
@@ -78,3 +79,15 @@ def test_the_page_has_the_same_collectives() -> None:
     names = budget["categories"]
     waits = [sum(step[device][names.index("idle_peer")] for step in budget["time_ps"]) for device in range(2)]
     assert waits == [STEPS * 3000 * 10**6, 0]
+
+
+def test_waits_for_a_rank_count_as_what_makes_it_late() -> None:
+    """Of steps of 10 to 11.2 ms, rank 1 sleeps 5 ms before the collective, and rank 0 waits for that in it."""
+    waits, late = rank(0, ends=9900), rank(1, sleeps=5000, ends=9900)
+    page = answer(registry.find("smart_suggestion"), waits, late, page=True)
+    first = page["findings"][0]
+    sleeps = "Devices wait 27.0% of the step for a sleep: <built-in function sleep> in data.py:9 read"
+    assert first["title"] == f"{sleeps}; the others wait 23.9% of the step for this host"
+    assert first["hosts"] == ["h1"]
+    assert round(first["share"], 3) == 0.509
+    assert "straggler" not in {one["id"] for one in page["findings"]}

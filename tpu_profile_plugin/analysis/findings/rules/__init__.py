@@ -53,7 +53,7 @@ from tpu_profile_plugin.analysis.findings.rules.recording import (
     truncated_trace,
 )
 
-LARGEST = largest_part.RULE
+LARGEST, STRAGGLER = largest_part.RULE, straggler.RULE
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,
@@ -74,7 +74,7 @@ RULES: tuple[Rule, ...] = (
     exposed_copy.RULE,
     sparse_core_wait.RULE,
     slow_device.RULE,
-    straggler.RULE,
+    STRAGGLER,
     uneven_work.UNEVEN,
     uneven_work.BUBBLES,
     replicated_work.RULE,
