@@ -1427,7 +1427,10 @@ export interface StepParts {
 /** The steps of a run. */
 export interface StepReading {
   readonly decomposition: Decomposition;
-  /** The verdict on input, by XProf's thresholds on shares of the decomposition. */
+  /**
+   * The verdict on input, by XProf's thresholds on shares of the decomposition; what may be input is idle time that nothing
+   * explains.
+   */
   readonly input: InputVerdict;
   readonly hosts: HostTimes;
   /** Null without marked steps. */

@@ -122,7 +122,8 @@ class StepReading:
     """The steps of a run.
 
     Attributes:
-      input: the verdict on input, by XProf's thresholds on shares of the decomposition.
+      input: the verdict on input, by XProf's thresholds on shares of the decomposition; what may be input is idle time
+        that nothing explains.
       recording: null without marked steps.
       notes: sentences on where the steps come from, exceptions among them, and what they leave out.
     """
@@ -263,7 +264,7 @@ def step_reading(run: Run, summary: RunSummary) -> StepReading:
     covered = coverage(budget, summary.recordings)
     return StepReading(
         decomposition=decomposition(budget, hosts),
-        input=input_verdict(len(budget), 100 * budget.share("input"), 100 * budget.share("other")),
+        input=input_verdict(len(budget), 100 * budget.share("input"), 100 * budget.share("idle_other")),
         hosts=host_times(budget, hosts),
         recording=None if covered is None else _recording(covered, hosts[covered.host]),
         notes=step_notes(budget, covered, summary.frameworks),

@@ -1,6 +1,6 @@
 // The decomposition of step time that all pages show: categories with their parts, of the average step and of each step. Pure.
 import type { BudgetCategory, BudgetPart, Decomposition } from "../documents";
-import { formatTime, plural } from "../format";
+import { formatPercent, formatTime, plural } from "../format";
 import { lookOf } from "./step_category";
 import type { Look } from "./step_category";
 import { statisticsOf } from "./steps";
@@ -53,6 +53,13 @@ export function categoriesOf(found: Shared): Segment[] {
       const parts = group.parts.flatMap((part) => segment(part, at(part.id), []));
       return segment(group, group.id === BETWEEN ? at(BETWEEN) : parts.reduce((all, { ps }) => all + ps, 0), parts);
     });
+}
+
+/** What takes most of the time, and that as "97.0% of the step is host copies"; null if nothing takes any. */
+export function largestOf(segments: readonly Segment[], base: string): { id: string; text: string } | null {
+  const [most] = [...segments].sort((a, b) => b.share - a.share);
+  if (most === undefined) return null;
+  return { id: most.id, text: `${formatPercent(100 * most.share)} of the ${base} is ${most.name.toLowerCase()}` };
 }
 
 /** The segment of a category or part: that of its category. */

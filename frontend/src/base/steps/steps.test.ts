@@ -40,9 +40,7 @@ describe("steps", () => {
 
   it("names the limit by the server's class", () => {
     expect(inputLimit("HIGHLY", 24.76, "step")).toEqual({ tone: "bad", title: "Input-bound: 24.8% of the step waits for input" });
-    expect(inputLimit("POTENTIALLY", 21, "recording")?.title).toBe(
-      "Possibly input-bound: 21.0% of the recording is unexplained or host copies",
-    );
+    expect(inputLimit("POTENTIALLY", 21, "recording")?.title).toBe("Possibly input-bound: 21.0% of the recording is unexplained");
     expect(inputLimit("NOT", 1, "step")).toBeNull();
   });
 });

@@ -86,7 +86,7 @@ export function inputLimit(level: string, percent: number, base: string): Limit 
     case "MODERATELY":
       return { tone: "fair", title: `Moderately input-bound: ${share} waits for input` };
     case "POTENTIALLY":
-      return { tone: "fair", title: `Possibly input-bound: ${share} is unexplained or host copies` };
+      return { tone: "fair", title: `Possibly input-bound: ${share} is unexplained` };
     default:
       return null;
   }

@@ -70,10 +70,11 @@ describe("input pipeline", () => {
 
   it("knows the wait also where other time may be input, and where there is none", () => {
     const of = (level: string, percent: number) => inputOf({ input: { bottleneck: "both", level, percent } });
-    expect(limitOf(of("NOT", 1.2))).toEqual({ tone: "good", title: "Not input-bound: 1.2% of the time from step to step waits for input" });
-    expect(limitOf(of("POTENTIALLY", 21)).title).toBe(
-      "Possibly input-bound: 21.0% of the time from step to step is unexplained or host copies",
-    );
+    expect(limitOf(of("NOT", 1.2))).toEqual({
+      tone: "good",
+      title: "Not input-bound: 1.2% waits for input, 50.0% of the time from step to step is between steps",
+    });
+    expect(limitOf(of("POTENTIALLY", 21)).title).toBe("Possibly input-bound: 21.0% of the time from step to step is unexplained");
     // The share of input itself, not the one that decided.
     expect(stepFigures(of("POTENTIALLY", 21))[1]?.value).toBe("35.0%");
   });

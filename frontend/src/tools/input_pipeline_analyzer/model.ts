@@ -3,7 +3,7 @@ import { makeTable, textColumn } from "../../base/table/columns";
 import type { BandChart } from "../../base/chart/chart_spec";
 import { formatPercent, formatQuantity, formatTime, plural } from "../../base/format";
 import { CATEGORIES } from "../../base/steps/step_category";
-import { countSteps, segmentsOf } from "../../base/steps/decomposition";
+import { countSteps, largestOf, segmentsOf } from "../../base/steps/decomposition";
 import type { Segment } from "../../base/steps/decomposition";
 import type { InputPipeline } from "../../base/documents";
 import { breakdownIn, caveats, statisticsFrom } from "../../base/steps/reading";
@@ -17,7 +17,8 @@ import type { SharePart } from "../../widgets/chart/share_bar";
 export const INPUT = "input";
 
 /** The title of the summary: the verdict on input; in XProf's reading its conclusion. */
-export function limitOf({ steps, ops, xprof }: InputPipeline): Limit {
+export function limitOf(found: InputPipeline): Limit {
+  const { steps, ops, xprof } = found;
   const none: Limit = {
     tone: "none",
     title: ops.rowCount ? "No steps in this profile: only the host's side is known" : "No steps and no input ops",
@@ -27,7 +28,11 @@ export function limitOf({ steps, ops, xprof }: InputPipeline): Limit {
   const { base } = steps.decomposition;
   const limit = inputLimit(level, percent, base);
   if (limit) return limit;
-  return level === "NOT" ? { tone: "good", title: `Not input-bound: ${formatPercent(percent)} of the ${base} waits for input` } : none;
+  if (level !== "NOT") return none;
+  const most = largestOf(barOf(found), base);
+  const share = formatPercent(percent);
+  const told = most === null || most.id === INPUT ? `${share} of the ${base} waits for input` : `${share} waits for input, ${most.text}`;
+  return { tone: "good", title: `Not input-bound: ${told}` };
 }
 
 /** The bar of step time; empty in XProf's reading and without steps. */

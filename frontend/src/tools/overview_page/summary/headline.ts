@@ -1,6 +1,6 @@
 // The summary of the overview: what limits the program, as a title, sentences and one bar.
 import { formatPercent, formatQuantity, plural } from "../../../base/format";
-import { baseText, countSteps, segmentsOf } from "../../../base/steps/decomposition";
+import { baseText, countSteps, largestOf, segmentsOf } from "../../../base/steps/decomposition";
 import type { Segment } from "../../../base/steps/decomposition";
 import { CATEGORIES } from "../../../base/steps/step_category";
 import type { Latency, Overview, RequestLatency, StepReading, XprofReading } from "../../../base/documents";
@@ -30,11 +30,9 @@ function limitOf({ decomposition, input }: StepReading, segments: readonly Segme
   const { base } = decomposition;
   const limit = inputLimit(input.level, input.percent, base);
   if (limit) return limit;
-  const largest = [...segments].sort((a, b) => b.share - a.share)[0];
+  const largest = largestOf(segments, base);
   if (!largest) return { tone: "none", title: "The steps have no measurable duration" };
-  const share = formatPercent(100 * largest.share);
-  if (largest.id === "device_compute") return { tone: "none", title: `${share} of the ${base} is device compute` };
-  return { tone: "fair", title: `${share} of the ${base} is ${largest.name.toLowerCase()}` };
+  return { tone: largest.id === "device_compute" ? "none" : "fair", title: largest.text };
 }
 
 /** The base and the number of steps: "10 steps, 36.49 ms on average (...)." */
