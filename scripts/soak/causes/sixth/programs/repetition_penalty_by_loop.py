@@ -7,7 +7,7 @@ from window import FIXED, mark_step, windows
 
 WARMUP = 4
 BATCH, LAYERS, DIM, HEADS, VOCAB, LENGTH = 6, 8, 512, 8, 8000, 256
-PENALTY, PROMPT = 1.2, 40
+PENALTY, PROMPT = 1.2, 150
 
 
 class Block(nn.Module):
