@@ -8,7 +8,7 @@ from torch.utils.checkpoint import checkpoint
 from window import FIXED, mark_step, windows
 
 WARMUP = 5
-BATCH, PATCHES, DIM, HIDDEN, LAYERS, CLASSES = 24, 32, 160, 512, 2, 10
+BATCH, PATCHES, DIM, HIDDEN, LAYERS, CLASSES = 72, 32, 160, 512, 2, 10
 
 
 class Block(nn.Module):

@@ -8,7 +8,7 @@ from jax.sharding import PartitionSpec as P
 from window import FIXED, windows
 
 WARMUP = 5
-BATCH, SIDE, HIDDEN, CLASSES = 256, 28, 192, 10
+BATCH, SIDE, HIDDEN, CLASSES = 512, 28, 768, 10
 
 
 def init_params(key):

@@ -5,7 +5,7 @@ import tensorflow as tf
 from window import FIXED, windows
 
 WARMUP = 6
-BATCH, LENGTH, VOCAB, DIM, HIDDEN, CLASSES = 256, 24, 5000, 64, 512, 8
+BATCH, LENGTH, VOCAB, DIM, HIDDEN, CLASSES = 256, 24, 5000, 64, 128, 8
 
 
 def make_texts():
@@ -56,7 +56,7 @@ class Trainer:
             [
                 layers.Input((LENGTH,), dtype="int64"),
                 layers.Embedding(VOCAB + 1, DIM),
-                layers.Conv1D(192, 3, activation="relu"),
+                layers.Conv1D(64, 3, activation="relu"),
                 layers.GlobalAveragePooling1D(),
                 layers.Dense(HIDDEN, activation="relu"),
                 layers.Dense(CLASSES),
