@@ -1,6 +1,7 @@
 """The Profile tab of TensorBoard: browse, capture and analyse XSpace profiles.
 
 For scripts: `open(path)` reads a logdir, a file or bytes, `capture(addresses, logdir, ...)` profiles running programs,
+`with profile() as p: for batch in steps(batches): ...` records the program itself: `p.run`,
 `ProfileData` has the classes and methods of `jax.profiler.ProfileData`.
 
     import tpu_profile_plugin as tp
@@ -23,7 +24,7 @@ from typing import Any
 
 from tpu_profile_plugin.version import __version__
 
-__all__ = ["ProfileData", "__version__", "capture", "open"]
+__all__ = ["ProfileData", "__version__", "capture", "open", "profile", "steps"]
 
 
 def open(source: Any, executor: str = "") -> Any:
@@ -47,4 +48,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tpu_profile_plugin.capture")
     if name == "ProfileData":
         return importlib.import_module("tpu_profile_plugin.profile_data").ProfileData
+    if name in ("profile", "steps"):
+        return getattr(importlib.import_module("tpu_profile_plugin.recording"), name)
     raise AttributeError(name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext tpu_profile_plugin`: the magic `%%profile` for cells."""
+    importlib.import_module("tpu_profile_plugin.recording.magics").register(shell)

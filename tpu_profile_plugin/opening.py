@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.profiles import ProfileCache
@@ -199,23 +199,40 @@ class OpenRun(Run):
         source: Given = self.profiles[0].data if isinstance(place, Memory) else self.logdir
         return ProfileWidget(self, lambda: OpenLogdir(source).run(name), view, height)
 
-    def show(self, page: str = "overview_page", host: str | None = None, height: int = 800, **query: str) -> Any:
-        """A page of this run in the notebook: return it from a cell, or open its `url`. The server is on this machine.
+    def show(
+        self,
+        page: str = "overview_page",
+        host: str | None = None,
+        height: int = 800,
+        *,
+        by: Literal["widget", "server", "report"] | None = None,
+        **query: str,
+    ) -> Any:
+        """A page of this run in the notebook: return it from a cell. Its text says by what it is shown.
 
-        Raises NotFound for an unknown page or host, and NotAvailable where a browser cannot reach this machine.
+        A `ProfileWidget` where the notebook can have one, which needs the extra `notebook`; else a frame of a server on
+        this machine, whose `url` opens in a browser, too; where a browser cannot reach this machine, the report.
+
+        Raises NotFound for an unknown page or host, NotAvailable for a server where a browser cannot reach it.
 
         Args:
           page: the id of a tool, such as "trace_viewer@".
           host: the host that is shown first.
-          height: of the frame, in pixels.
+          height: of the cell, in pixels.
+          by: what shows it; None: the first that is possible here.
           query: further keys of the page's address, such as window="0,1000000".
         """
-        from tpu_profile_plugin.serving import shown
+        from tpu_profile_plugin import serving
         from tpu_profile_plugin.tools import registry
 
         registry.find(page)
         keys = {"run": self.name, "tool": page, **({} if host is None else {"host": self.on(host).hosts[0]}), **query}
-        return shown(self.logdir, keys, height)
+        chosen = by or serving.door(self.logdir)
+        if chosen == "widget":
+            return self.widget(page, host, height, **query)
+        if chosen == "report":
+            return replace(self.report(), height=height)
+        return serving.shown(self.logdir, keys, height)
 
     def report(
         self, base: OpenRun | None = None, window: tuple[float, float] | None = None, *, redact: bool = False

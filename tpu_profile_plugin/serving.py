@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import ipaddress
 import os
 import secrets
@@ -12,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from tpu_profile_plugin.errors import NotAvailable
@@ -128,8 +129,28 @@ def address(logdir: str) -> str:
         return _servers[logdir]
 
 
+def door(logdir: str) -> Literal["widget", "server", "report"]:
+    """What shows the pages of a logdir in the notebook that runs this program, the first that is possible."""
+    if _has_widgets():
+        return "widget"
+    return "report" if "google.colab" in sys.modules or not _is_served(logdir) else "server"
+
+
+def _has_widgets() -> bool:
+    """Whether a kernel of Jupyter or marimo runs this program, and anywidget is installed there."""
+    if importlib.util.find_spec("anywidget") is None:
+        return False
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    marimo = sys.modules.get("marimo")
+    return getattr(shell, "kernel", None) is not None or (marimo is not None and marimo.running_in_notebook())
+
+
+def _is_served(logdir: str) -> bool:
+    return "://" in logdir or Path(logdir).exists()
+
+
 class Frame:
-    """A page in a notebook.
+    """A page in a notebook, of a server.
 
     Attributes:
       url: the address of the page.
@@ -143,8 +164,9 @@ class Frame:
         url = escape(self.url)
         return (
             f'<iframe src="{url}" width="100%" height="{self.height}" frameborder="0" allowfullscreen></iframe>'
-            f'<p><a href="{url}" target="_blank" rel="noopener">Open in a tab</a>. If the frame stays empty, the '
-            "program runs on another machine than the browser: forward its port.</p>"
+            f'<p>Shown by a server. <a href="{url}" target="_blank" rel="noopener">Open in a tab</a>. If the frame '
+            "stays empty, the program runs on another machine than the browser: forward its port, or install the extra "
+            "<code>notebook</code>, which needs none.</p>"
         )
 
     def __repr__(self) -> str:
@@ -155,12 +177,11 @@ def shown(logdir: str, keys: Mapping[str, str], height: int) -> Frame:
     """A page as a notebook shows it; `keys` are those of its address. Raises NotAvailable where none can be shown."""
     if "google.colab" in sys.modules:
         raise NotAvailable(
-            "In Colab the browser does not reach the machine of the program: return run.report() from the cell, which "
-            "holds the pages and needs no server."
+            "In Colab the browser does not reach a server on the machine of the program: run.widget() and run.report() "
+            "need none."
         )
-    path = Path(logdir)
+    if not _is_served(logdir):
+        raise NotAvailable("A server shows files: write the bytes to DIRECTORY/HOST.xplane.pb and open that.")
     if "://" not in logdir:
-        if not path.exists():
-            raise NotAvailable("Pages are shown of files: write the bytes to DIRECTORY/HOST.xplane.pb and open that.")
-        logdir = str(path.resolve())
+        logdir = str(Path(logdir).resolve())
     return Frame(f"{address(logdir)}data/plugin/profile/index.html?{urlencode(keys)}", height)

@@ -70,12 +70,16 @@ export function writeNotebook(file, cells) {
 }
 
 /** The frame of the only widget on a page. */
-export function widgetFrame(page) {
-  return until("the frame of the widget", async () => {
-    const elements = await page.$$("iframe[data-profile-widget]");
-    const frame = elements.length === 1 && (await elements[0].contentFrame());
-    return frame && (await frame.evaluate(() => document.querySelector("main") !== null)) && frame;
-  });
+export function widgetFrame(page, timeout = 120_000) {
+  return until(
+    "the frame of the widget",
+    async () => {
+      const elements = await page.$$("iframe[data-profile-widget]");
+      const frame = elements.length === 1 && (await elements[0].contentFrame());
+      return frame && (await frame.evaluate(() => document.querySelector("main") !== null)) && frame;
+    },
+    timeout,
+  );
 }
 
 const IDLE = () => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === "idle";
@@ -100,14 +104,22 @@ export async function openLab(browser, server, notebook, { width = 1280, height 
       await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart());
       await idle();
     },
-    /** Runs a code cell; returns its printed output. */
+    /** Runs a code cell. */
     runCell: (index) =>
       page.evaluate(async (which) => {
-        const { content } = window.jupyterapp.shell.currentWidget;
-        content.activeCellIndex = which;
+        window.jupyterapp.shell.currentWidget.content.activeCellIndex = which;
         await window.jupyterapp.commands.execute("notebook:run-cell");
-        const { outputs } = content.widgets[which].model;
-        return { outputs: Array.from({ length: outputs.length }, (_, i) => JSON.stringify(outputs.get(i).toJSON())).join("\n") };
       }, index),
+    /** Runs code in the kernel beside the cells; returns what it prints. */
+    python: (code) =>
+      page.evaluate(async (source) => {
+        const asked = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code: source });
+        let printed = "";
+        asked.onIOPub = ({ header, content }) => {
+          if (header.msg_type === "stream" || header.msg_type === "error") printed += content.text ?? `${content.ename}: ${content.evalue}`;
+        };
+        await asked.done;
+        return printed;
+      }, code),
   };
 }

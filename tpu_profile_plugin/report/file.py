@@ -139,4 +139,5 @@ class SavedReport:
         return (
             f'<iframe srcdoc="{escape(self.data.decode())}" sandbox="allow-scripts allow-downloads allow-popups" '
             f'width="100%" height="{self.height}" frameborder="0" allowfullscreen></iframe>'
+            "<p>Shown by a report: the first view of every page, and the timeline of one window.</p>"
         )

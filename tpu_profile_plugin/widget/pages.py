@@ -8,7 +8,7 @@ import gzip
 import io
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,13 +22,15 @@ from tpu_profile_plugin.server.http.query import GONE
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir.single import SingleRun
+    from tpu_profile_plugin.run.relations.event_choice import Names, Window
     from tpu_profile_plugin.run.run import Source
+    from tpu_profile_plugin.tables.stream import TableStream
 
 _FAST = 1
 
 
 class OpenedRun(Protocol):
-    """A run with where it is read from (`opening.OpenRun`)."""
+    """What a widget needs of a run (`opening.OpenRun`)."""
 
     @property
     def name(self) -> str:
@@ -41,6 +43,14 @@ class OpenedRun(Protocol):
     @property
     def source(self) -> Source:
         """The caches of the logdir."""
+
+    def events(
+        self, hosts: Sequence[str] | None = ..., planes: Names = ..., lines: Names = ..., window: Window | None = ...
+    ) -> TableStream:
+        """The recorded events."""
+
+    def relation(self, name: str) -> TableStream:
+        """A table of the run."""
 
 
 @dataclass(frozen=True)

@@ -46,12 +46,14 @@ class ProfileWidget(anywidget.AnyWidget):
       host: the host that is shown; None: as the page chooses.
       base: the name of the run that is compared with; None for none.
       window: begin and end of the timeline's window in ps; None: as the page chooses.
+      selected: what the page tells about the selection; `selection` has the events.
       height: of the frame, in pixels.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
     build = traitlets.Unicode(read_only=True).tag(sync=True)
     view = traitlets.Dict(key_trait=traitlets.Unicode(), value_trait=traitlets.Unicode()).tag(sync=True)
+    selected = traitlets.Dict().tag(sync=True)
     height = traitlets.Int(800, min=100, max=_MOST_HEIGHT).tag(sync=True)
     page = traitlets.Unicode()
     host = traitlets.Unicode(None, allow_none=True)
@@ -89,6 +91,17 @@ class ProfileWidget(anywidget.AnyWidget):
             run = self._reopen()
             self._known = weakref.ref(run)
         return run
+
+    @property
+    def selection(self) -> Any:
+        """The events that are selected in the timeline, as a DataFrame with the columns of `run.events()`.
+
+        Of a rectangle with events that are too short to be drawn one by one, all that overlap it. Empty for none.
+        Raises MissingPackage without pandas.
+        """
+        from tpu_profile_plugin.widget.selection import selected_events
+
+        return selected_events(self._run, self.selected)
 
     # State: `view` is what the pages know; the other traits are its keys.
 

@@ -10,6 +10,22 @@ export interface UrlState {
   set(patch: Readonly<Record<string, string | null>>, mode: "push" | "replace"): void;
   /** Calls back after every change, including those by the back button; returns the unsubscribe function. */
   subscribe(listener: () => void): () => void;
+  /** Tells the program around the page which events are selected; absent without such a program. */
+  tellSelection?: ((selection: ToldSelection | null) => void) | undefined;
+}
+
+/** Selected events of the timeline. Times in ps. */
+export interface ToldSelection {
+  /** Host, plane and line of what follows. */
+  readonly lines: readonly (readonly [host: string, plane: string, line: string])[];
+  readonly events: readonly (readonly [line: number, name: string, begin: number, duration: number])[];
+  /** All events of some rows that overlap a window, in place of single ones; `name`: only those. */
+  readonly area: {
+    readonly begin: number;
+    readonly end: number;
+    readonly name: string | null;
+    readonly rows: readonly (readonly [line: number, first: number, last: number])[];
+  } | null;
 }
 
 /** The choice of a base: another run, which pages show beside theirs. */

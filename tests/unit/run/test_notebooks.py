@@ -15,6 +15,7 @@ from builders.planes import tpu
 import tpu_profile_plugin as tp
 from tpu_profile_plugin import serving
 from tpu_profile_plugin.errors import NotAvailable, NotFound
+from tpu_profile_plugin.report.file import SavedReport
 from tpu_profile_plugin.run.html_text import numbered, paragraphs, plain, rows
 
 PLACE = "plugins/profile"
@@ -86,11 +87,46 @@ def test_a_page_is_a_frame_of_one_server_per_logdir(tmp_path: Path, monkeypatch:
         run.show("trace")
     with pytest.raises(NotFound, match="no host 'x'"):
         run.show(host="x")
+    assert "Shown by a server." in html(frame)
     with pytest.raises(NotAvailable, match="write the bytes"):
-        tp.open(build(SMALL)).run().show()
+        tp.open(build(SMALL)).run().show(by="server")
     monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
     with pytest.raises(NotAvailable, match="In Colab"):
-        run.show()
+        run.show(by="server")
+
+
+def test_pages_are_shown_by_what_is_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {f"{PLACE}/s/h.xplane.pb": SMALL})
+    run, in_memory = tp.open(tmp_path).run(), tp.open(build(SMALL)).run()
+    monkeypatch.setattr(serving, "address", lambda logdir: "http://127.0.0.1:7/")
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    monkeypatch.delitem(sys.modules, "marimo", raising=False)
+    assert isinstance(run.show(), serving.Frame)
+    assert isinstance(in_memory.show(height=300), SavedReport)
+    assert 'height="300"' in in_memory.show(height=300)._repr_html_()
+    terminal, kernel = types.SimpleNamespace(), types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: terminal))
+    assert isinstance(run.show(), serving.Frame)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: kernel))
+    shown = run.show("op_profile", host="h", height=300, base="other")
+    assert shown.view == {"run": "s", "tool": "op_profile", "host": "h", "base": "other"}
+    assert shown.height == 300
+    assert "by this kernel, without a server" in repr(in_memory.show())
+    assert isinstance(run.show(by="server"), serving.Frame)
+    monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda name: None)
+    assert isinstance(run.show(), SavedReport)
+    monkeypatch.delitem(sys.modules, "google.colab")
+    assert isinstance(run.show(), serving.Frame)
+
+
+def test_marimo_has_widgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {f"{PLACE}/s/h.xplane.pb": SMALL})
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    for running, door in ((True, "widget"), (False, "server")):
+        marimo = types.SimpleNamespace(running_in_notebook=lambda running=running: running)
+        monkeypatch.setitem(sys.modules, "marimo", marimo)
+        assert serving.door(str(tmp_path)) == door
 
 
 def test_the_server_answers_beside_the_program(tmp_path: Path) -> None:

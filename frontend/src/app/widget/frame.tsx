@@ -3,6 +3,7 @@ import { render } from "preact";
 import { makeClient } from "../../api/client";
 import type { Client, Fetch } from "../../api/client";
 import { patchQuery } from "../../base/query";
+import type { ToldSelection } from "../../page/page";
 import { download } from "../../widgets/content/download";
 import { installTooltips } from "../../widgets/overlay/tooltip";
 import { makeUrlState } from "../address/url_state";
@@ -74,7 +75,10 @@ export function showWidget(root: HTMLElement, notebook: Notebook): void {
   };
   let round = 0;
   const show = (): void => {
-    const state = makeUrlState(viewBar(notebook), [...SHELL_KEYS, ...PAGE_KEYS]);
+    const state = {
+      ...makeUrlState(viewBar(notebook), [...SHELL_KEYS, ...PAGE_KEYS]),
+      tellSelection: (selection: ToldSelection | null) => notebook.setSelection(selection),
+    };
     render(<Shell key={round++} client={client} state={state} address={code} />, root);
   };
   notebook.watchView(show);

@@ -1,6 +1,7 @@
 // The ES module of a notebook's widget: shows the pages in a frame of the cell and passes their questions to the kernel.
 import { Kernel } from "./kernel";
 import type { Channel, Condition } from "./kernel";
+import type { ToldSelection } from "../../page/page";
 import type { Notebook, View } from "./notebook";
 
 /** The model of the widget, as anywidget gives it. */
@@ -10,6 +11,7 @@ interface Model extends Channel {
   /** Tells builds of the pages apart. */
   get(name: "build"): string;
   set(name: "view", value: View): void;
+  set(name: "selected", value: ToldSelection | Record<string, never>): void;
   save_changes(): void;
   on(name: "msg:custom", heard: (content: unknown, buffers: readonly DataView[]) => void): void;
   on(name: string, changed: () => void): void;
@@ -104,6 +106,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     setView(view) {
       known = view;
       model.set("view", view);
+      model.save_changes();
+    },
+    setSelection(selection) {
+      model.set("selected", selection ?? {});
       model.save_changes();
     },
     watchView: (told) => (watching = told),

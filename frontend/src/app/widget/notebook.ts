@@ -1,5 +1,7 @@
 // What the module in the notebook gives to the pages in its frame.
 
+import type { ToldSelection } from "../../page/page";
+
 /** A response, as the kernel made it. */
 export interface Answer {
   readonly status: number;
@@ -24,6 +26,7 @@ export interface Notebook {
   ask(question: Question): Promise<Answer>;
   view(): View;
   setView(view: View): void;
+  setSelection(selection: ToldSelection | null): void;
   /** Calls back when the kernel changed the view. */
   watchView(changed: () => void): void;
 }

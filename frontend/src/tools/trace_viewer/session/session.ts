@@ -27,6 +27,7 @@ import { Gaps } from "./gaps";
 import { flowsOf } from "./source";
 import { Rest } from "./rest";
 import type { EventDetails, Gap, Query, Slack, Source, WantedBoxes } from "./source";
+import { toldSelection } from "./told";
 import { arrangementOf, readView, sameSet, spanText, viewPatch } from "./url";
 
 const URL_DELAY_MS = 300;
@@ -76,6 +77,7 @@ export class Session {
   private searchAbort = new AbortController();
   private readonly life = new AbortController();
   private urlTimer = 0;
+  private lastTold: readonly SelectedEvent[] = [];
   private moveTimer: ReturnType<typeof setTimeout> | 0 = 0;
 
   constructor(
@@ -405,6 +407,10 @@ export class Session {
     const { window, machine } = this.timeline;
     const { trace, arrangement, selection, interval, marker, hiddenFlows } = this.timeline.state;
     if (!trace || trace.partial || !arrangement || !this.initial) return;
+    if (selection !== this.lastTold) {
+      this.lastTold = selection;
+      this.state.tellSelection?.(toldSelection(trace, selection, this.timeline.state.area));
+    }
     const atHome = this.home !== null && spanText(this.home) === spanText(window);
     const sameSections = sameSet(arrangement.collapsedSections, this.initial.collapsedSections);
     const patch = viewPatch({

@@ -1,0 +1,152 @@
+"""The profilers of frameworks that the program has imported; none is imported here."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import socket
+import sys
+import time
+import warnings
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tpu_profile_plugin.errors import BadRequest, NotAvailable
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is recorded besides ops: Python functions, and memory."""
+
+    python: bool = True
+    memory: bool = True
+
+
+class Profiler(abc.ABC):
+    """The profiler of one framework; a recording is begun and ended once.
+
+    Attributes:
+      module: what a program that uses the framework has imported.
+      name: of the framework.
+    """
+
+    module: ClassVar[str]
+    name: ClassVar[str]
+
+    def __init__(self, framework: Any, wanted: Wanted) -> None:
+        self.framework = framework
+        self.wanted = wanted
+
+    @abc.abstractmethod
+    def begin(self, directory: Path) -> None:
+        """Begins to record; the run is stored in the logdir `directory`."""
+
+    @abc.abstractmethod
+    def end(self) -> None:
+        """Waits for the devices, ends the recording and stores it."""
+
+    @abc.abstractmethod
+    def step(self, name: str, number: int) -> AbstractContextManager[Any]:
+        """Marks what runs in it as a step."""
+
+
+class Jax(Profiler):
+    """JAX, by `jax.profiler`."""
+
+    module, name = "jax", "JAX"
+
+    def begin(self, directory: Path) -> None:
+        options = self.framework.profiler.ProfileOptions()
+        options.python_tracer_level = int(self.wanted.python)
+        self.framework.profiler.start_trace(str(directory), profiler_options=options)
+
+    def end(self) -> None:
+        try:
+            self.framework.block_until_ready(self.framework.live_arrays())
+        except RuntimeError:
+            pass  # of an array that was given away meanwhile, or of a failed computation: the program's own matter
+        finally:
+            self.framework.profiler.stop_trace()
+
+    def step(self, name: str, number: int) -> AbstractContextManager[Any]:
+        mark: AbstractContextManager[Any] = self.framework.profiler.StepTraceAnnotation(name, step_num=number)
+        return mark
+
+
+class TensorFlow(Profiler):
+    """TensorFlow, by `tf.profiler.experimental`."""
+
+    module, name = "tensorflow", "TensorFlow"
+
+    def begin(self, directory: Path) -> None:
+        profiler = self.framework.profiler.experimental
+        options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=int(self.wanted.python))
+        profiler.start(str(directory), options)
+
+    def end(self) -> None:
+        self.framework.profiler.experimental.stop()
+
+    def step(self, name: str, number: int) -> AbstractContextManager[Any]:
+        mark: AbstractContextManager[Any] = self.framework.profiler.experimental.Trace(name, step_num=number, _r=1)
+        return mark
+
+
+class PyTorch(Profiler):
+    """PyTorch, by `torch.profiler`."""
+
+    module, name = "torch", "PyTorch"
+
+    _running: Any = None
+    _file: Path
+
+    def begin(self, directory: Path) -> None:
+        session = directory / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
+        self._file = session / f"{socket.gethostname()}.pt.trace.json.gz"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # new versions record modules with the stack
+            self._running = self.framework.profiler.profile(
+                record_shapes=True,
+                with_stack=self.wanted.python,
+                with_modules=self.wanted.python,
+                profile_memory=self.wanted.memory,
+            )
+        self._running.start()
+
+    def end(self) -> None:
+        cuda = self.framework.cuda
+        if cuda.is_available() and cuda.is_initialized():
+            cuda.synchronize()
+        self._running.stop()
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._running.export_chrome_trace(str(self._file))
+
+    @contextlib.contextmanager
+    def step(self, name: str, number: int) -> Any:
+        # What `prof.step()` writes, around the step and not from call to call.
+        with self.framework.profiler.record_function(f"ProfilerStep#{number}"):
+            yield
+
+
+PROFILERS: tuple[type[Profiler], ...] = (Jax, TensorFlow, PyTorch)
+"""In the order in which they are chosen if a program has imported several."""
+
+
+def imported(framework: str | None, wanted: Wanted) -> tuple[Profiler, list[str]]:
+    """The profiler of the framework that the program has imported, and the names of others that it could be.
+
+    Args:
+      framework: "jax", "tensorflow" or "torch"; None: the first of these that is imported.
+
+    Raises NotAvailable if it is not imported, BadRequest for an unknown one.
+    """
+    known = {kind.module: kind for kind in PROFILERS}
+    if framework is not None and framework not in known:
+        raise BadRequest(f"There is no framework {framework!r}: {', '.join(known)}.", parameter="framework")
+    found = [kind for kind in PROFILERS if kind.module in sys.modules and framework in (None, kind.module)]
+    if not found:
+        missing = " or ".join(kind.name for kind in PROFILERS) if framework is None else known[framework].name
+        raise NotAvailable(f"Only a framework that is imported can record: import {missing} before.")
+    chosen = found[0]
+    return chosen(sys.modules[chosen.module], wanted), [kind.name for kind in found[1:]]
