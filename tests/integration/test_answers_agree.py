@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from builders.agreement import Page, missing, requested, without_base
 from builders.asking import asked
+from builders.recorded import chosen, opened
 
 import tpu_profile_plugin
 from tpu_profile_plugin.answers.envelope import BYTES, compact
@@ -19,7 +20,7 @@ from tpu_profile_plugin.opening import OpenLogdir
 
 HERE = Path(__file__).parents[2]
 ROOTS = (HERE.parent / "shared/traces/logdir", HERE / "demo")
-RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profile_plugin.open(root)]
+RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in opened(root) if chosen(run.name)]
 EACH = 2
 """So many questions of a verb are asked about a run: without arguments, and as other answers propose them."""
 MOST_ROWS = 400
@@ -40,11 +41,6 @@ PAGES = {
 }
 """Where the figures of a verb are shown: if none of these pages has data, the verb cannot tell either."""
 Question = tuple[str, tuple[tuple[str, Any], ...]]
-
-
-@cache
-def opened(root: Path) -> OpenLogdir:
-    return tpu_profile_plugin.open(root)
 
 
 @cache

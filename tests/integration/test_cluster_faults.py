@@ -145,7 +145,7 @@ def test_this_machine_goes_on_when_all_workers_die(tmp_path_factory, step, soon,
         own.end()
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("sign", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.night)])
 def test_this_machine_goes_on_without_the_scheduler(tmp_path_factory, step, soon, sign, caplog):
     own = DaskProcesses(tmp_path_factory.mktemp("own"))
     try:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from builders.answers import answer, rows
 from builders.profiles.recompiled import recompiled
+from builders.recorded import chosen
 
 from tpu_profile_plugin.tools import registry
 
 LOGDIR = Path(__file__).parents[3] / "shared/traces/logdir"
 pytestmark = pytest.mark.skipif(not LOGDIR.is_dir(), reason="the recorded profiles (../shared/traces) are not here")
-RUNS = sorted({file.parent for file in LOGDIR.rglob("*.xplane.pb")})
+RUNS = sorted({file.parent for file in LOGDIR.rglob("*.xplane.pb") if chosen(file)})
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["itself", "recompiled"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from builders.namesakes import all_figures, namesakes, two_values
+from builders.recorded import chosen, opened
 
-import tpu_profile_plugin
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.answers.registry import find
 from tpu_profile_plugin.answers.verb import Asked
@@ -18,19 +18,19 @@ from tpu_profile_plugin.tables.table import Table
 BUDGET = find("budget")
 HERE = Path(__file__).parents[2]
 ROOTS = (HERE.parent / "shared/traces/logdir", HERE.parent / "shared/pytorch", HERE / "demo")
-RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profile_plugin.open(root)]
+RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in opened(root) if chosen(run.name)]
 
 
 @pytest.mark.parametrize(("root", "run"), RUNS)
 def test_a_name_has_one_number(root: Path, run: str) -> None:
-    logdir = tpu_profile_plugin.open(root)
+    logdir = opened(root)
     assert two_values(namesakes(all_figures(logdir, logdir.run(run)))) == []
 
 
 @pytest.mark.parametrize(("root", "run"), RUNS)
 def test_a_part_of_the_step_has_one_number(root: Path, run: str) -> None:
     """In the verb, on the page of the time budget, in the evidence of findings that open it at a part or category."""
-    logdir = tpu_profile_plugin.open(root)
+    logdir = opened(root)
     one = logdir.run(run)
     with suppress(NoData):
         parts = {row["id"]: row["share_percent"] for row in BUDGET.ask(Asked(logdir, run), BUDGET.checked({})).table}
@@ -57,7 +57,7 @@ def _average(run: OpenRun) -> Table | tuple[()]:
 
 
 def test_a_number_that_is_off_by_one_percent_is_found() -> None:
-    logdir = tpu_profile_plugin.open(HERE / "demo")
+    logdir = opened(HERE / "demo")
     found = namesakes(all_figures(logdir, logdir.run("train_slow_input/2026_11_22_19_04_21")))
     places = set()
     for name, (first, *others) in found.items():

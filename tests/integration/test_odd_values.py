@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from builders.answers import answer_of, hosts_of
 from builders.messages import XSpace
+from builders.rings import many
 
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.tools.registry import find
@@ -18,7 +19,7 @@ DEMO = Path(__file__).parents[2] / "demo"
 TOOLS = ("overview_page", "framework_op_stats", "input_pipeline_analyzer", "pod_viewer", "inference_profile")
 OP_TOOLS = ("op_profile", "hlo_stats", "roofline_model", "kernel_stats", "smart_suggestion")
 ODD = (0, 1, -1, 2**62, -(2**62), 2**63 - 1, -(2**63), 10**9)
-ROUNDS = 25
+ROUNDS = many(4, 25)
 
 
 def spoil(space: Any, rng: random.Random) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.recorded import chosen
 
 import tpu_profile_plugin
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS
@@ -23,7 +24,7 @@ RUNS = {run.name: run for path in LOGDIRS if path.is_dir() for run in tpu_profil
 SHARES = [*(group.id for group in GROUPS), BETWEEN]
 
 
-@pytest.fixture(params=sorted(RUNS))
+@pytest.fixture(params=sorted(filter(chosen, RUNS)))
 def run(request) -> OpenRun:
     return RUNS[request.param]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from builders.checks.pftrace import Read, Slice, read
+from builders.recorded import chosen, opened
 
-import tpu_profile_plugin
 from tpu_profile_plugin.analysis.timeline.host import HostTrace, titles
 from tpu_profile_plugin.analysis.timeline.packets import DAY_NS
 from tpu_profile_plugin.analysis.timeline.tracks import CONTEXT_ARGS
@@ -24,7 +24,7 @@ from tpu_profile_plugin.tools.time.trace_viewer.timelines import page_timeline_o
 
 REPOSITORY = Path(__file__).parents[2]
 DEMO, LOGDIR = REPOSITORY / "demo", REPOSITORY.parent / "shared/traces/logdir"
-RUNS = sorted({file.parent for folder in (DEMO, LOGDIR) for file in folder.rglob("*.xplane.pb")})
+RUNS = sorted({file.parent for folder in (DEMO, LOGDIR) for file in folder.rglob("*.xplane.pb") if chosen(file)})
 EXACT = 1 << 53
 
 # By process and track: (begin ns, end ns or None, name, group, duration in ps).
@@ -33,7 +33,7 @@ Line = tuple[int, int | None, str, int | None, int]
 
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: "/".join(folder.parts[-4:-3] + folder.parts[-1:]))
 def test_slices_flows_and_counters_are_those_of_the_timeline(folder: Path, tmp_path: Path) -> None:
-    run = tpu_profile_plugin.open(str(folder.parents[2])).run(folder.name)
+    run = opened(folder.parents[2]).run(folder.name)
     PERFETTO.write(run, tmp_path / "made.pftrace", Options(), lambda _: None)
     found = read(tmp_path / "made.pftrace")
     several = len(run.profiles) > 1

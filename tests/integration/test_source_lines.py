@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders.recorded import chosen, opened
 from builders.servers.board import Board
 
-import tpu_profile_plugin as tp
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.run.figures.memory import history_of, host_allocations, host_memory_at_peak
 from tpu_profile_plugin.run.figures.memory_over_time import host_memory_over_time
@@ -21,6 +21,7 @@ RUNS = [
     pytest.param(path, id=str(path.relative_to(logdir)).replace("/plugins/profile", ""))
     for logdir in LOGDIRS
     for path in sorted(logdir.glob("**/plugins/profile/*"))
+    if chosen(path)
 ]
 LOCATED = ("jax_mlp", "jax_scan", "jax_scan_conv", "train_prefetched", "train_slow_input", "tpu_v6e4_inference")
 """Programs of JAX whose ops carry locations."""
@@ -30,7 +31,7 @@ SMALL = 4096
 
 @pytest.mark.parametrize("path", RUNS)
 def test_time_by_line_is_that_of_the_op_tables(path: Path) -> None:
-    run = tp.open(path).run()
+    run = opened(path).run()
     try:
         found = run.source_profile()
     except NoData:
@@ -43,7 +44,7 @@ def test_time_by_line_is_that_of_the_op_tables(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUNS)
 def test_memory_by_line_and_kind_is_the_heap_of_the_memory_viewer(path: Path) -> None:
-    for host in tp.open(path).run().readable:
+    for host in opened(path).run().readable:
         for number in programs_of(host).modules:
             history = history_of(host, number)
             layout = history.layout
@@ -56,7 +57,7 @@ def test_memory_by_line_and_kind_is_the_heap_of_the_memory_viewer(path: Path) ->
 
 @pytest.mark.parametrize("path", RUNS)
 def test_what_the_page_stacks_adds_up_at_every_instant(path: Path) -> None:
-    for host in tp.open(path).run().readable:
+    for host in opened(path).run().readable:
         for number in programs_of(host).modules:
             found = host_memory_over_time(host, number, -1, (), ())
             assert np.array_equal(np.sum([*found.categories.values()], axis=0), found.heap) or not found.heap.any()
@@ -72,7 +73,7 @@ def test_what_the_page_stacks_adds_up_at_every_instant(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUNS)
 def test_what_allocators_hold_adds_up_at_every_instant(path: Path) -> None:
-    for host in tp.open(path).run().readable:
+    for host in opened(path).run().readable:
         recorded, _ = host_allocations(host, since_recording=True)
         for name, rows in (recorded.by_memory() if recorded else {}).items():
             found = host_recorded_memory(host, name, -1)
@@ -84,7 +85,7 @@ def test_what_allocators_hold_adds_up_at_every_instant(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUNS)
 def test_the_bytes_at_the_peak_of_every_program_have_lines(path: Path) -> None:
-    for host in tp.open(path).run().readable if path.parents[2].name in LOCATED else ():
+    for host in opened(path).run().readable if path.parents[2].name in LOCATED else ():
         for number in programs_of(host).modules:
             found = host_memory_at_peak(host, number)
             has = [bool(one.stack or (one.category == "parameter" and one.framework_op)) for one in found.buffers]
@@ -97,7 +98,7 @@ def test_the_bytes_at_the_peak_of_every_program_have_lines(path: Path) -> None:
 @pytest.mark.parametrize("path", RUNS)
 def test_the_bytes_at_the_peak_have_lines(path: Path) -> None:
     try:
-        found = tp.open(path).run().source_profile()
+        found = opened(path).run().source_profile()
     except NoData:
         return
     if found.memory is None:

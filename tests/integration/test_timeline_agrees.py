@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.recorded import chosen, opened
 
-import tpu_profile_plugin
 from tpu_profile_plugin.analysis.common.planes import is_derived_line, is_step_line
 from tpu_profile_plugin.errors import NoData
 from tpu_profile_plugin.opening import OpenRun
@@ -19,7 +19,7 @@ from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 
 HERE = Path(__file__).parents[2]
 ROOTS = (HERE.parent / "shared/traces/logdir", HERE / "demo")
-RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in tpu_profile_plugin.open(root)]
+RUNS = [(root, run.name) for root in ROOTS if root.is_dir() for run in opened(root) if chosen(run.name)]
 
 
 def shown(run: OpenRun, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
@@ -60,7 +60,7 @@ def window(run: OpenRun) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("root", "name"), RUNS)
 def test_sums_are_of_the_events_of_the_page(root: Path, name: str) -> None:
-    run = tpu_profile_plugin.open(root).run(name)
+    run = opened(root).run(name)
     begin, end = window(run)
     found = run.timeline(begin, end)
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])

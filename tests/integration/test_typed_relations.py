@@ -9,6 +9,7 @@ import pytest
 from builders.answers import run_of
 from builders.fuzzing.typed_profiles import typed_case
 from builders.relation_rows import table
+from builders.rings import many
 from pyarrow import parquet
 
 from tpu_profile_plugin.errors import NoData, ProfileError
@@ -17,7 +18,7 @@ from tpu_profile_plugin.run.relations import RELATIONS
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.files import write_parquet
 
-PROFILES, CHUNK = 40, 20
+PROFILES, CHUNK = many(10, 40), many(10, 20)
 
 
 def written(run: Run) -> dict[str, int]:
