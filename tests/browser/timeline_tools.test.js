@@ -137,7 +137,7 @@ h.inEveryBrowser("timeline tools", ({ name, browser }) => {
       const now = await hook(tab);
       return now.selection.length === 1 && now;
     });
-    assert.match(selection[0].name, /train_images\.py:56/);
+    assert.match(selection[0].name, /train_images\.py:36 decode/);
     await h.screenshot(tab, `timeline-gap-${name}`);
     await press(tab, "Escape", (_, now) => now.selection.length === 0);
     await h.until("the pane to close", async () => (await tab.frame().$(".tv-pane")) === null);

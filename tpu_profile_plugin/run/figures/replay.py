@@ -216,7 +216,9 @@ def _suggestions(run: RunHosts) -> tuple[Suggestion, ...]:
     gains = [
         (one.found.saving_ps, one)
         for one, largest in others
-        if one.found is not None and _LEAST_GAIN * one.found.step_ps <= one.found.saving_ps <= largest
+        if one.found is not None
+        and _LEAST_GAIN * one.found.step_ps <= one.found.saving_ps <= largest
+        and one.found.after_ps >= _LEAST_LEFT * one.found.step_ps
     ]
     return (*of_findings, *(one for _, one in sorted(gains, key=lambda gain: -gain[0])))
 

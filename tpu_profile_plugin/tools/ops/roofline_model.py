@@ -16,7 +16,14 @@ from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
 from tpu_profile_plugin.analysis.summary.op_summary import Ops, OpSummary, Programs, Roofline, roofline, supported_peaks
 from tpu_profile_plugin.run.catalogue.ops import MEMORY_IDS, RATES, ROOFLINE, ROOFLINE_OF_OPS, memory_name
 from tpu_profile_plugin.run.figures.ops import OpRows
-from tpu_profile_plugin.run.figures.summary import Diagnostics, groups_of, host_summary, run_diagnostics, step_warnings
+from tpu_profile_plugin.run.figures.summary import (
+    NO_STEP_MARKER,
+    Diagnostics,
+    groups_of,
+    host_summary,
+    run_diagnostics,
+    step_warnings,
+)
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.run import Run
 from tpu_profile_plugin.tables.document import Document
@@ -145,7 +152,7 @@ def build(run: Run, query: Query) -> RooflineModel:
         megacore=None if gpu else bool(summary.chip.megacore),
         has_cmem=None if gpu else any(rate > 0 for rate in peaks.bandwidths[3:5]),
         has_merged_vmem=None if gpu else bool(summary.chip.merged_vmem),
-        messages=messages_of(found.diagnostics, ()),
+        messages=messages_of(found.diagnostics, {NO_STEP_MARKER}),
         notes=notes,
     )
 

@@ -145,6 +145,7 @@ describe("host code", () => {
     expect(causeName("$train.py:9 load_batch")).toBe("load_batch (train.py:9)");
     expect(causeName("$time sleep")).toBe("time sleep");
     expect(causeName(`x${"y".repeat(80)}`)).toHaveLength(60);
+    expect(causeName(`$${"long/".repeat(20)}train.py:28 run`)).toMatch(/^run \(long.*….*train\.py:28\)$/);
     const table = causesTable(budget);
     expect(table.columns.map(({ id, values }) => [id, values[0]])).toEqual([
       ["name", "load_batch (train.py:9)"],

@@ -2,7 +2,7 @@
 import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
 import { columnOf } from "../../api/payload/fields";
-import { formatPercent, formatTime, plural } from "../../base/format";
+import { cutMiddle, formatPercent, formatTime, plural } from "../../base/format";
 import { BETWEEN, OTHERS, countSteps, idleDevices, segmentsOf } from "../../base/steps/decomposition";
 import type { Segment } from "../../base/steps/decomposition";
 import type { BudgetPart, Decomposition, TimeBudget } from "../../base/documents";
@@ -65,7 +65,7 @@ export function stepParts(budget: TimeBudget, step: number, device: number | nul
 export function causeName(name: string): string {
   const frame = /^\$([^ :]+):(\d+) (.+)$/s.exec(name);
   const text = frame ? `${frame[3]} (${frame[1]}:${frame[2]})` : name.replace(/^\$/, "");
-  return text.length > MAX_CAUSE ? `${text.slice(0, MAX_CAUSE - 1)}…` : text;
+  return cutMiddle(text, MAX_CAUSE);
 }
 
 /** The summary: the largest part that is not computation, and what is behind it. */

@@ -84,6 +84,9 @@ describe("lists of metrics", () => {
     expect(of({ hosts: 1, device_cores: 0, duration_ms: 784 })).toMatchObject({
       ...{ Hosts: "1", Tasks: "0", "Device cores": null, Program: "training", "Profiler was on for": "784 ms" },
     });
+    // Its steps alone last 20 ms.
+    const briefly = overviewOf({ steps: readingOf(), environment: { ...OVERVIEW.environment, duration_ms: 9 } });
+    expect(environment(briefly).find(({ name }) => name === "Profiler was on for")?.value).toBeNull();
     expect(of({ hosts: 2, tasks: 5 })).toMatchObject({ Hosts: "2", Tasks: "5 (num tasks per host = 2)", "Device cores": "4" });
   });
 });

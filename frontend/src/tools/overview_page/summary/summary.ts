@@ -268,7 +268,7 @@ const profilerTime = (ms: number, longest: number): Figure => ({
   help: "From the start to the stop of the profiler, idle time before the first and after the last event included.\nSource: profile.",
 });
 
-export function environment({ environment: found, steps: { recording } }: Overview): Figure[] {
+export function environment({ environment: found, steps: { recording, decomposition } }: Overview): Figure[] {
   const { hosts, tasks, begin_ms, duration_ms } = found;
   const perHost = hosts && tasks ? ` (num tasks per host = ${Math.floor(tasks / hosts)})` : "";
   const figures: Figure[] = [
@@ -283,7 +283,8 @@ export function environment({ environment: found, steps: { recording } }: Overvi
     },
   ];
   if (begin_ms !== null) figures.push({ name: "Profile taken", value: formatDate(begin_ms), exact: new Date(begin_ms).toISOString() });
-  if (duration_ms !== null) figures.push(profilerTime(duration_ms, recording?.length_ms ?? 0));
+  const inSteps = decomposition.steps.duration_ps.reduce((all, ps) => all + ps, 0) / 1e9;
+  if (duration_ms !== null) figures.push(profilerTime(duration_ms, Math.max(recording?.length_ms ?? 0, inSteps)));
   if (recording) {
     figures.push({
       name: "Recording covered by steps",

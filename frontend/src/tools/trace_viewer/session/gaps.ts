@@ -117,9 +117,18 @@ export class Gaps {
     this.changed();
   }
 
-  /** The event that the gap's cause is named after: of its name the one that covers most; null if it is not found. */
+  /** The event that the gap's cause is named after, else the one around it; null if neither is found. */
   async eventUnder(gap: Gap): Promise<SelectedEvent | null> {
-    const query = { text: gap.event || gap.partial_call, regex: false, whole: false, matchCase: true, args: false };
+    for (const name of new Set([gap.call, gap.event, gap.partial_call])) {
+      const event = name === "" ? null : await this.longestIn(gap, name);
+      if (event !== null) return event;
+    }
+    return null;
+  }
+
+  /** Of the events of a name the one that covers most of the gap. */
+  private async longestIn(gap: Gap, text: string): Promise<SelectedEvent | null> {
+    const query = { text, regex: false, whole: false, matchCase: true, args: false };
     const hits = await this.source.search(query, this.signal);
     const trace = this.timeline.state.trace;
     let best: SelectedEvent | null = null;

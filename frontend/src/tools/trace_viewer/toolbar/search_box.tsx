@@ -62,7 +62,7 @@ export function SearchBox({ session }: { session: Session }) {
         id={SEARCH_ID}
         class="field"
         type="search"
-        placeholder="Find events (/)"
+        placeholder="Find (/)"
         aria-label="Find events by name"
         value={text}
         onInput={(event) => typed(event.currentTarget.value)}

@@ -50,7 +50,7 @@ function guides(lines: readonly GuideLine[], style: ChartStyle): CustomSeriesRen
                 style: {
                   text: line.label ?? "",
                   verticalAlign: line.labelBelow ? ("top" as const) : ("bottom" as const),
-                  padding: [3, 0, 3, 0],
+                  padding: [7, 0, 3, 0], // capitals reach the upper edge of a text, and few letters its lower one
                   fill: style.text,
                   stroke: style.background,
                   lineWidth: 3,
