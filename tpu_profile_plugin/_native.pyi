@@ -671,6 +671,10 @@ def trace_columns(
     threads: int,
 ) -> bytes: ...
 def sniff_trace(head: _U8) -> tuple[bool, bool, int | None]: ...
+def snapshot_space(data: _U8) -> tuple[_U8, int, int, int]:
+    """A snapshot of PyTorch's allocator as an XSpace: the bytes, entries of the history, those of them without a time,
+    and texts of call stacks that are left out. Raises DecodeError for what is no pickle of plain values.
+    """
 
 @final
 class TraceReader:

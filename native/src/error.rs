@@ -21,6 +21,8 @@ pub enum Problem {
     Syntax,
     /// JSON that is no trace.
     NoEvents,
+    /// An opcode of a pickle that makes more than plain values.
+    NotPlain,
     /// More items than a column can index.
     TooMany,
     /// The bytes changed between two passes over them.
@@ -40,6 +42,7 @@ impl Problem {
             Problem::NestedTooDeep => "groups nested too deeply in",
             Problem::Syntax => "unexpected character in",
             Problem::NoEvents => "no list of events in",
+            Problem::NotPlain => "only plain values are read, not",
             Problem::TooMany => "too many entries in",
             Problem::Changed => "the file changed while reading",
             Problem::BadArgument => "bad argument:",

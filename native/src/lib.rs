@@ -16,6 +16,7 @@ pub mod kineto;
 #[cfg(feature = "python")]
 mod python;
 pub mod records;
+pub mod snapshot;
 pub mod system;
 pub mod timeline;
 pub mod wire;

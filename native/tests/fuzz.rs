@@ -12,6 +12,8 @@ mod kineto;
 mod peek;
 #[path = "../fuzz/checks/records.rs"]
 mod records;
+#[path = "../fuzz/checks/snapshot.rs"]
+mod snapshot;
 #[path = "../fuzz/checks/timeline.rs"]
 mod timeline;
 #[path = "../fuzz/checks/trace_events.rs"]
@@ -98,6 +100,17 @@ fn trace_events_become_a_profile_or_are_refused() {
 fn pytorch_traces_become_a_profile_or_are_refused() {
     each(PYTORCH, kineto::check);
     each(GRAPH, kineto::check);
+}
+
+/// A dict with a segment, its block, and a history of one allocation.
+const SNAPSHOT: &[u8] =
+    b"\x80\x04}(X\x08\0\0\0segments](}(X\x07\0\0\0addressK\0X\x0a\0\0\0total_sizeM\0\x10X\x06\0\0\0blocks](\
+}(X\x04\0\0\0sizeM\0\x02X\x05\0\0\0stateX\x10\0\0\0active_allocateduueueX\x0d\0\0\0device_traces](](\
+}(X\x06\0\0\0actionX\x05\0\0\0allocX\x04\0\0\0sizeM\0\x02X\x04\0\0\0addrK\0ueeu.";
+
+#[test]
+fn snapshots_become_a_profile_or_are_refused() {
+    each(SNAPSHOT, snapshot::check);
 }
 
 #[test]

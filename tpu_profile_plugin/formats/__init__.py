@@ -10,12 +10,13 @@ from tpu_profile_plugin.columns.arrays import U8, Bytes, byte_array
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.formats import foreign, packing
 from tpu_profile_plugin.formats.format import CUT, LEFT_OUT, Format, Skipped, Unpacked
+from tpu_profile_plugin.formats.snapshot import SNAPSHOT
 from tpu_profile_plugin.formats.traces import PYTORCH_TRACE, TRACE_EVENTS, pieces_of
 from tpu_profile_plugin.formats.xspace import RECORD_FILE, XSPACE
 
 __all__ = ["CUT", "FORMATS", "LEFT_OUT", "Format", "Skipped", "Unpacked", "format_of", "is_converted", "unpack"]
 
-FORMATS = (RECORD_FILE, PYTORCH_TRACE, TRACE_EVENTS, XSPACE)
+FORMATS = (RECORD_FILE, SNAPSHOT, PYTORCH_TRACE, TRACE_EVENTS, XSPACE)
 """The first format whose `sniff` accepts the content reads it. XSpace is last: without magic bytes it accepts all."""
 
 

@@ -40,8 +40,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "a Parquet table, not a profile"),
     (b"\x89HDF\r\n", "an HDF5 file, not a profile"),
     (b"\x93NUMPY", "a NumPy array, not a profile"),
-    (b"\x80\x04\x95", "a Python pickle, such as a memory snapshot of PyTorch: those are not read here"),
-    (b"\x80\x02", "a Python pickle, such as a memory snapshot of PyTorch: those are not read here"),
 )
 _TAR = 257
 _PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)

@@ -28,6 +28,8 @@ _LIKELY = re.compile(
 )
 """Parts of names that programs choose for traces: `rank0_trace.json`, `profile_0.json`, `libkineto_7.json`."""
 
+_PICKLES = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz")
+
 NAMELESS_HOST = "xplane"
 """The host name for a file named just `xplane.pb`."""
 
@@ -55,12 +57,19 @@ def host_and_kind(file_name: str) -> tuple[str, FileKind] | None:
 
 def is_likely(file_name: str) -> bool:
     """Whether a file that no profiler names so may be a trace; its content tells."""
-    return file_name.endswith(_JSON) and _LIKELY.search(file_name) is not None and not is_xplane(file_name)
+    named = file_name.endswith(_JSON) and _LIKELY.search(file_name) is not None and not is_xplane(file_name)
+    return named or is_pickle(file_name)
+
+
+def is_pickle(file_name: str) -> bool:
+    """Whether a file may be a memory snapshot of PyTorch, which programs name as they like; its content tells."""
+    return file_name.endswith(_PICKLES)
 
 
 def likely_host(file_name: str) -> str:
-    """The host of a trace that a program has named itself."""
+    """The host of a file that a program has named itself."""
     name = file_name.removesuffix(".gz").removesuffix(".zst").removesuffix(".json").removesuffix(".trace")
+    name = name.removesuffix(".pickle").removesuffix(".pkl")
     return name or NAMELESS_HOST
 
 

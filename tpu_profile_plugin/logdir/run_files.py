@@ -1,7 +1,8 @@
 """The run in a directory: the files of its hosts, and the problems with them.
 
 Of the traces of PyTorch in a directory, one per rank belongs to the run. Earlier ones are recordings of their own: a
-profiler with `schedule(repeat=...)`, and Lightning with a trace per phase, leave several traces of one rank.
+profiler with `schedule(repeat=...)`, and Lightning with a trace per phase, leave several traces of one rank. Memory
+snapshots beside other profiles are a recording of their own as well.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -29,6 +30,9 @@ from tpu_profile_plugin.logdir.model import (
 )
 from tpu_profile_plugin.logdir.sniff import Sniffed, Tries, is_known, sniff, sniff_all
 from tpu_profile_plugin.suffixes import RIEGELI, XPLANE
+
+SNAPSHOTS = "memory snapshots"
+"""The recording that memory snapshots beside other profiles are."""
 
 MOST_SNIFFED = 256
 """Files of a directory that are looked into."""
@@ -97,16 +101,18 @@ def trace_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> list
     return _by_rank(ranked)
 
 
-def sniffed_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> tuple[list[TraceFile], list[str]]:
-    """Of the files whose names may be those of traces: traces of PyTorch, and the names of other traces of events."""
-    likely = sorted(filter(names.is_likely, listed))
+def sniffed_files(
+    files: Files, path: str, listed: Mapping[str, FileStat], is_likely: Callable[[str], bool] = names.is_likely
+) -> tuple[list[TraceFile], list[str], list[TraceFile]]:
+    """Of the files with likely names: traces of PyTorch, the names of other traces of events, memory snapshots."""
+    likely = sorted(filter(is_likely, listed))
     paths = {name: files.join(path, name) for name in likely}
     heads = sniff_all(files, {paths[name]: listed[name] for name in likely[:MOST_SNIFFED]})
     # Beyond those, names that differ in their numbers are taken for equal.
     alike = {
-        _without_numbers(name): heads[paths[name]] for name in likely[:MOST_SNIFFED] if heads[paths[name]].is_trace
+        _without_numbers(name): heads[paths[name]] for name in likely[:MOST_SNIFFED] if heads[paths[name]].is_profile
     }
-    traces, others = [], []
+    traces, others, snapshots = [], [], []
     for name in likely:
         sniffed = heads.get(paths[name])
         if sniffed is None:
@@ -117,7 +123,9 @@ def sniffed_files(files: Files, path: str, listed: Mapping[str, FileStat]) -> tu
             traces.append(TraceFile(name, host, rank, 0, _without_rank(host, sniffed.rank)))
         elif sniffed.is_trace:
             others.append(name)
-    return traces, others
+        elif sniffed.is_snapshot:
+            snapshots.append(TraceFile(name, names.likely_host(name), (name, None), 0, name))
+    return traces, others, snapshots
 
 
 def _without_numbers(name: str) -> str:
@@ -234,7 +242,8 @@ def open_run(files: Files, path: str, name: str, directory: str, recording: str 
 
 def earlier_recordings(files: Files, path: str, file_names: Sequence[str]) -> tuple[str, ...]:
     """The names of the earlier recordings among these files of a directory, which are runs. Raises OSError."""
-    if not (may_be_several(file_names) or (_only_likely(file_names) and len(file_names) > 1)):
+    several = may_be_several(file_names) or (_only_likely(file_names) and len(file_names) > 1)
+    if not several and not (any(map(names.is_pickle, file_names)) and any(map(names.is_xplane, file_names))):
         return ()
     return tuple(label for label in _recordings(files, path, files.stat_files(path).files).traces if label)
 
@@ -254,7 +263,7 @@ def holds_run(files: Files, path: str, file_names: Sequence[str], tries: Tries |
         place, status = files.join(path, name), listed[name]
         if tries is not None and not is_known(files, place, status) and not tries.take():
             return None
-        if sniff(files, place, status).is_trace:
+        if sniff(files, place, status).is_profile:
             return True
     return None if any(not listed[name].size for name in likely) else False
 
@@ -284,12 +293,23 @@ def _recordings(files: Files, path: str, listed: Mapping[str, FileStat]) -> _Rec
     """What is recorded in a directory; likely names count where no profile of a known name holds anything."""
     if any(status.usable for name, status in listed.items() if names.is_xplane(name)):
         traces = trace_files(files, path, listed)
-        return _Recordings(recordings(traces, listed), tuple(traces))
-    traces, others = sniffed_files(files, path, listed)
+        _, _, snapshots = sniffed_files(files, path, listed, names.is_pickle)
+        return _Recordings(_with_snapshots(recordings(traces, listed), snapshots, SNAPSHOTS), tuple(traces))
+    traces, others, snapshots = sniffed_files(files, path, listed)
     named = any(kind and kind[1] == "trace.json.gz" for kind in map(names.host_and_kind, listed))
     likely = [trace.name for trace in traces] + ([] if named else others)
     traces += trace_files(files, path, listed)
-    return _Recordings(recordings(traces, listed), tuple(traces), frozenset(likely))
+    label = SNAPSHOTS if traces or likely or named else ""
+    if not label:
+        likely += [snapshot.name for snapshot in snapshots]
+    by_label = _with_snapshots(recordings(traces, listed), snapshots, label)
+    return _Recordings(by_label, (*traces, *([] if label else snapshots)), frozenset(likely))
+
+
+def _with_snapshots(
+    by_label: dict[str, list[TraceFile]], snapshots: list[TraceFile], label: str
+) -> dict[str, list[TraceFile]]:
+    return by_label | {label: snapshots} if snapshots else by_label
 
 
 def _earlier(

@@ -1,8 +1,9 @@
-"""Looks into the begin of files whose names do not tell what they are: traces of events, of PyTorch, of a rank."""
+"""Looks into the begin of files whose names do not tell what they are: traces of events, memory snapshots."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import weakref
 import zlib
@@ -22,6 +23,8 @@ _TEXT = 256 << 10
 _MOST_KNOWN = 1 << 16
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_SNAPSHOT = re.compile(rb"\x80[\x02-\x05].{0,256}(?:segments|device_traces)", re.DOTALL)
+"""A pickle of a dict whose first key is one of a memory snapshot."""
 
 
 class Sniffed(NamedTuple):
@@ -31,11 +34,17 @@ class Sniffed(NamedTuple):
       is_trace: it is a trace of events.
       is_pytorch: PyTorch's profiler wrote it.
       rank: of the process that wrote it; None if unknown.
+      is_snapshot: it is a memory snapshot of PyTorch.
     """
 
     is_trace: bool = False
     is_pytorch: bool = False
     rank: int | None = None
+    is_snapshot: bool = False
+
+    @property
+    def is_profile(self) -> bool:
+        return self.is_trace or self.is_snapshot
 
 
 class Tries:
@@ -90,6 +99,8 @@ def is_known(files: Files, path: str, status: FileStat) -> bool:
 
 
 def _sniffed(text: bytes) -> Sniffed:
+    if _SNAPSHOT.match(text):
+        return Sniffed(is_snapshot=True)
     import numpy as np
 
     from tpu_profile_plugin._native import sniff_trace

@@ -182,7 +182,7 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
     threads = [plane for plane in space.planes if plane.name == "/host:CPU"]
     torch = [plane for plane in threads if runs_pytorch(plane)]
     wrote = declared_frameworks(threads, [module.name for module in summary.hlo_modules])
-    if any(names_pytorch(plane) for plane in space.planes if "/device:GPU" in plane.name):
+    if any(map(names_pytorch, space.planes)):
         wrote |= {PYTORCH}
     named_ops = bool(summary.hlo_modules) or any(map(_names_ops, space.planes))
     missing = not_recorded(torch[0], (one for one in space.planes if "/device:GPU" in one.name)) if torch else ()

@@ -17,8 +17,8 @@ export interface AllocationsOverTime {
   readonly time_ps: readonly number[];
   /** Memory in use, one per shown event. */
   readonly heap: readonly number[];
-  /** Parts of the heap for `region`, `op` and `step`; those of each add up to it. */
-  readonly stacks: Readonly<Record<"region" | "op" | "step", readonly MemoryPart[]>>;
+  /** Parts of the heap for `region`, `op`, `step` and `line`; those of each add up to it. */
+  readonly stacks: Readonly<Record<"region" | "op" | "step" | "line", readonly MemoryPart[]>>;
   /** The event after which blocks are listed. */
   readonly instant: number;
   /** Time of this event. */
@@ -66,6 +66,10 @@ export interface AllocatorPeak {
   readonly lifetime: number;
   /** Of the free memory, 0 to 1. */
   readonly fragmentation: number;
+  /** Bytes of the segments that blocks are cut from; null if the allocator has none. */
+  readonly segments: number | null;
+  /** The largest free block in them; null if unknown. */
+  readonly largest_free: number | null;
 }
 
 /** Batching configuration of one model; 0 or "" where it was not recorded. */

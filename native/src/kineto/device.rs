@@ -269,7 +269,7 @@ impl Writer<'_> {
         let metadata = self.plane.event((0, name), || (texts.get(name).to_string(), String::new()));
         let external = track.integer(record, self.own.external);
         let owner = made.owners.of_work(self.place, number as u32, record, external).copied();
-        let event = self.line.begin(record, metadata);
+        let event = self.line.begin(record.begin, record.duration, metadata);
         let mut stat = |key: u32, value: Value| self.plane.stat(event, XEvent::STATS, key, value);
         if record.link >= 0 {
             stat(keys.correlation, Value::Int(record.link));
@@ -390,7 +390,7 @@ pub fn note_planes(trace: &mut Trace, start: Start, (out, times): Out) {
             for record in &track.records {
                 let name = record.name;
                 let metadata = plane.event((0, name), || (trace.texts.get(name).to_string(), String::new()));
-                line.begin(record, metadata);
+                line.begin(record.begin, record.duration, metadata);
                 line.end();
             }
             plane.line(line.bytes());

@@ -96,7 +96,7 @@ pub fn plane(trace: &mut Trace, owners: &Owners, links: &[(i64, i64)], start: St
         for (at, (record, &path)) in track.records.iter().zip(&owners.of_records[number]).enumerate() {
             let metadata = writer.name(texts, &track, record, path);
             let mark = owners.steps.mark((number, at), record, texts.get(record.name), track.rank);
-            writer.stats(texts, line.begin(record, metadata), &track, record, (path, mark));
+            writer.stats(texts, line.begin(record.begin, record.duration, metadata), &track, record, (path, mark));
             line.end();
         }
         writer.plane.line(line.bytes());

@@ -4,7 +4,7 @@ use ahash::AHashMap;
 
 use super::event::Value;
 use super::names::Texts;
-use super::trace::{Record, Track};
+use super::trace::Track;
 use crate::json::left::LineTimes;
 use crate::wire::tags::xplane::{XEvent, XLine, XPlane, XSpace, XStat};
 use crate::wire::write::{message, number, varint};
@@ -108,11 +108,11 @@ impl Line {
     }
 
     /// Begins an event; its stats may be appended to what is returned, under `XEvent::STATS`.
-    pub fn begin(&mut self, record: &Record, metadata: u64) -> &mut Vec<u8> {
+    pub fn begin(&mut self, begin: i64, duration: i64, metadata: u64) -> &mut Vec<u8> {
         self.event.clear();
         number(&mut self.event, XEvent::METADATA_ID, metadata as i64);
-        number(&mut self.event, XEvent::OFFSET_PS, record.begin.saturating_sub(self.base));
-        number(&mut self.event, XEvent::DURATION_PS, record.duration);
+        number(&mut self.event, XEvent::OFFSET_PS, begin.saturating_sub(self.base));
+        number(&mut self.event, XEvent::DURATION_PS, duration);
         &mut self.event
     }
 

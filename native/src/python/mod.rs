@@ -11,6 +11,7 @@ mod kineto;
 mod patterns;
 mod protos;
 mod replay;
+mod snapshot;
 mod steps;
 mod system;
 mod tf_data;
@@ -36,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     patterns::register(module)?;
     protos::register(module)?;
     replay::register(module)?;
+    snapshot::register(module)?;
     system::register(module)?;
     steps::register(module)?;
     timeline::register(module)?;

@@ -8,6 +8,7 @@ from pathlib import Path
 from builders.logdirs import SMALL
 from builders.programs import buffers, hlo
 from builders.records import simple
+from builders.snapshots import block, dumped, segment, snapshot, training
 from builders.xspace_text import build
 
 TRACE_EVENTS = (
@@ -52,6 +53,7 @@ def seeds() -> dict[str, list[bytes]]:
         "hlo": [hlo.relu_program(), hlo.relu_program() + assignment],
         "trace_events": list(TRACE_EVENTS),
         "kineto": list(PYTORCH),
+        "snapshot": [dumped(training(), 2)[:400], dumped(snapshot([segment(0, 4096, [block(0, 512)])]))],
         "records": [bytes([0, 1, len(profile) & 255, 0]) + simple([profile[:250]], kind) for kind in (0, *b"bzs")],
         "timeline": [ramp, ramp[::-1], bytes(200)],
         "kernels": [ramp, ramp[::-1]],

@@ -10,7 +10,10 @@ import fsspec
 import pytest
 from builders import kineto
 from builders.logdirs import write
+from builders.snapshots import dumped, training
+from builders.xspace_text import build
 
+import tpu_profile_plugin
 from tpu_profile_plugin.logdir import Logdir, scan
 from tpu_profile_plugin.logdir import run_files as sessions
 from tpu_profile_plugin.logdir.files import LocalFiles
@@ -222,3 +225,34 @@ def test_a_trace_is_found_when_it_is_written(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_names_that_may_be_traces(name: str, wanted: str | None) -> None:
     assert (likely_host(name) if is_likely(name) else None) == wanted
+
+
+SNAPSHOT = dumped(training())
+
+
+def test_memory_snapshots_are_hosts_of_a_run_of_their_own(tmp_path: Path) -> None:
+    """Found by content: other pickles are none."""
+    files = {"a/snapshot.pickle": SNAPSHOT, "a/rank1.pkl.gz": SNAPSHOT, "a/model.pkl": dumped({"weights": [1.0]})}
+    assert listed(tmp_path, {**files, "b/model.pkl": dumped([1])}) == {
+        "a": [("rank1", "rank1.pkl.gz"), ("snapshot", "snapshot.pickle")]
+    }
+
+
+@pytest.mark.parametrize("beside", ["rank0.pt.trace.json", "h.xplane.pb", "my_trace.json"])
+def test_memory_snapshots_beside_a_profile_are_another_run(tmp_path: Path, beside: str) -> None:
+    content = rank(0) if beside.endswith(".json") else build('plane 1 "/host:CPU"')
+    found = listed(
+        tmp_path, {f"a/{beside}": content, "a/oom.pickle": SNAPSHOT, "a/plugins/profile/s/x.xplane.pb": b"x"}
+    )
+    assert found["a/memory snapshots"] == [("oom", "oom.pickle")]
+    assert [name for _, name in found["a"]] == [beside]
+
+
+@pytest.mark.parametrize("name", ["snapshot.pickle", "dump.pkl", "anything", "mem.pickle.gz"])
+def test_a_memory_snapshot_opens_by_its_path(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(SNAPSHOT) if name.endswith(".gz") else SNAPSHOT)
+    run = tpu_profile_plugin.open(str(path)).run()
+    assert run.facts.frameworks == ("PyTorch",)
+    (use,) = run.allocator_uses()
+    assert (use.allocator, use.in_use_bytes, use.segment_bytes) == ("GPU_0_caching", 18 << 20, 40 << 20)

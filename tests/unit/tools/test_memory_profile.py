@@ -271,7 +271,7 @@ def test_the_page_receives_numbers_and_no_texts_for_nothing() -> None:
     (memory,) = answer(TOOL, text, page=True)["memories"]
     assert memory["peak"] == {
         **{"time_ps": 7_000_000, "stack": 7, "heap": 400, "used": 407, "free": 600, "capacity": 1007},
-        **{"lifetime": 900, "fragmentation": 0.0},
+        **{"lifetime": 900, "fragmentation": 0.0, "segments": None, "largest_free": None},
     }
     assert rows(memory["timeline"], "event", "allocation", "op", "dtype", "shape", "used") == [
         ["allocation", 100, "aten::mm", "float", "[5]", 300],

@@ -34,8 +34,10 @@ _ORDINALS = ("index_on_host", "device_ordinal")
 _IDS = (*_ORDINALS, "allocator_name")
 _BYTES = ("bytes_reserved", "bytes_allocated", "bytes_available")
 _INTS = (*_BYTES, "peak_bytes_in_use", "requested_bytes", "allocation_bytes", "addr")
-_TEXTS = ("tf_op", "region_type", "data_type", "shape")
-_NAMES = (*_IDS, *_INTS, "fragmentation", *_TEXTS)
+_SEGMENTS = ("segment_bytes", "largest_free_block_bytes")
+"""Of allocators that divide segments into blocks, as PyTorch's for CUDA does."""
+_TEXTS = ("tf_op", "region_type", "data_type", "shape", "source", "source_stack")
+_NAMES = (*_IDS, *_INTS, *_SEGMENTS, "fragmentation", *_TEXTS)
 INVALID = "INVALID"
 
 
@@ -81,6 +83,9 @@ class Allocations:
       address: 64-bit address, reinterpreted as signed.
       step: the event's group id, -1 without a group.
       op, region, data_type, shape: the use of the memory.
+      source, stack_of_calls: `file:line` that asks for it, and the calls that lead there, innermost first, one a line.
+      segments, largest_free: bytes of the segments that blocks are cut from, and of the largest free block in them; -1
+        if the allocator has none.
     """
 
     memory: TextColumn
@@ -100,6 +105,10 @@ class Allocations:
     region: TextColumn
     data_type: TextColumn
     shape: TextColumn
+    source: TextColumn
+    stack_of_calls: TextColumn
+    segments: I64
+    largest_free: I64
 
     def __len__(self) -> int:
         return len(self.time_ps)
@@ -183,6 +192,10 @@ def allocations(
         region=stats.texts("region_type"),
         data_type=stats.data_types(),
         shape=stats.texts("shape"),
+        source=stats.texts("source"),
+        stack_of_calls=stats.texts("source_stack"),
+        segments=stats.ints(_SEGMENTS[0], absent=-1),
+        largest_free=stats.ints(_SEGMENTS[1], absent=-1),
     )
 
 
@@ -214,9 +227,10 @@ class _Stats:
         self._space, self._plane, self._events = space, plane, events
         self._columns = StatColumns(space, plane, plane.events.stats, names)
 
-    def ints(self, name: str) -> I64:
-        """Values written as int64, 0 for others."""
-        return self._columns.signed(name).at(self._events)[0]
+    def ints(self, name: str, absent: int = 0) -> I64:
+        """Values written as int64, 0 for others; `absent` where missing."""
+        values, present = self._columns.signed(name).at(self._events)
+        return np.where(present, values, absent) if absent else values
 
     def doubles(self, name: str) -> F64:
         """Values written as doubles, 0 for others and where not finite."""
@@ -452,8 +466,11 @@ def runs_by_address(rows: Allocations) -> tuple[I64, I64]:
     return order, np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
 
 
+_USE = ("op", "region", "data_type", "shape", "source", "stack_of_calls")
+
+
 def with_matches(rows: Allocations) -> Allocations:
-    """Copies op, region, type and shape of each allocation to the matching deallocation."""
+    """Copies op, region, type, shape and source of each allocation to the matching deallocation."""
     order, begin = runs_by_address(rows)
     freeing = ~rows.allocates[order]
     frees, allocations = order[freeing], order[begin[freeing]]  # a deallocation without allocation begins a run
@@ -463,7 +480,7 @@ def with_matches(rows: Allocations) -> Allocations:
         code[frees] = column.code[allocations]
         return TextColumn(code, column.texts)
 
-    texts: dict[str, Any] = {n: matched(getattr(rows, n)) for n in ("op", "region", "data_type", "shape")}
+    texts: dict[str, Any] = {name: matched(getattr(rows, name)) for name in _USE}
     return replace(rows, **texts)
 
 
@@ -495,7 +512,7 @@ def _breakdown(
     """Lines of the breakdown, largest first, identical ones merged: (row or -1 - index of special, count)."""
     live = rows.take(active)
     columns = (live.allocated, live.requested, live.op.code, live.region.code, live.data_type.code, live.shape.code)
-    code, first = row_codes(*columns)
+    code, first = row_codes(*columns, live.source.code)
     counts = np.bincount(code, minlength=len(first))
     lines: list[tuple[tuple[object, ...], int, int]] = []
     for row, count in zip(first.tolist(), counts.tolist(), strict=True):
@@ -527,6 +544,7 @@ STACK, REST, OTHERS = "stack of programs", "allocated before or not recorded", "
 REGION: Final = "region"
 OP: Final = "op"
 STEP: Final = "step"
+LINE: Final = "line"
 MOST_PARTS = 6
 """As many as have a colour of their own, beside the others and the rest."""
 
@@ -571,7 +589,7 @@ class RecordedMemory(Pieces):
         return blocks
 
     def stacks(self, by: str) -> Mapping[str, I64]:
-        """Bytes at each instant by region, op or step: the largest at the peak, then the others and the rest.
+        """Bytes at each instant by region, op, step or line: the largest at the peak, then the others and the rest.
 
         They add up to `heap`.
         """
@@ -592,7 +610,7 @@ class RecordedMemory(Pieces):
         if by == STEP:
             steps, codes = np.unique(self.rows.step[self.row], return_inverse=True)
             return codes, [f"step {step}" for step in steps.tolist()]
-        column = self.rows.region if by == REGION else self.rows.op
+        column = {REGION: self.rows.region, LINE: self.rows.source}.get(by, self.rows.op)
         present, codes = np.unique(column.code[self.row], return_inverse=True)
         return codes, [column.texts[code] or f"no {by} recorded" for code in present.tolist()]
 

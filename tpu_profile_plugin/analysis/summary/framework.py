@@ -62,9 +62,9 @@ def declared_frameworks(planes: Iterable[Plane], modules: Collection[str]) -> se
     }
 
 
-def names_pytorch(device: Plane) -> bool:
-    """Whether ops of PyTorch are named as the origin of work of a device; reads metadata alone."""
-    return any(text.endswith(PYTORCH_SUFFIX) for text in device.declared.stat_metadata.names)
+def names_pytorch(plane: Plane) -> bool:
+    """Whether ops of PyTorch are named as the origin of work or of allocations; reads metadata alone."""
+    return any(text.endswith(PYTORCH_SUFFIX) for text in plane.declared.stat_metadata.names)
 
 
 def in_order(keys: Collection[str]) -> tuple[str, ...]:

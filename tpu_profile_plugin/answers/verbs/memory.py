@@ -26,6 +26,7 @@ from tpu_profile_plugin.tables.table import Table
 from tpu_profile_plugin.units import PS_PER_MS
 
 _DID_NOT_RUN = "This program did not run in the recording."
+_NOT_TOLD = "The allocator does not tell how much memory the device has."
 _SOURCES = {
     "allocator": "the allocator's size",
     "device": "as the device reported it",
@@ -78,6 +79,7 @@ def _of_largest(asked: Asked) -> Answer:
 def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
     """What was recorded: the fullest allocator."""
     use = uses[0]
+    segments = {"segment_bytes": use.segment_bytes, "largest_free_block_bytes": use.largest_free_bytes}
     facts: dict[str, Any] = {
         **_verdict(use.in_use_bytes, use.capacity_bytes, use.title),
         "of": f"{use.title} of host {use.host}",
@@ -87,6 +89,7 @@ def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
         "stack_bytes": use.stack_bytes,
         "at_ps": use.time_ps,
         "heap_lifetime_peak_bytes": use.lifetime_bytes,
+        **{name: value for name, value in segments.items() if value >= 0},
         "allocators": [f"{one.device or one.allocator} of {one.host}" for one in uses[:8]],
     }
     link = Link("memory_profile", {"host": use.host, "memory_id": use.allocator})
@@ -96,7 +99,8 @@ def _of_allocators(asked: Asked, uses: Sequence[AllocatorUse]) -> Answer:
     moment = use.time_ps / PS_PER_MS
     window = {"from": max(0.0, round(moment - 1, 3)), "to": round(moment + 1, 3)}
     further.append(Next("timeline", window, "what ran at the peak"))
-    cannot = None if use.capacity_bytes else asked.cannot(NO_CAPACITY)
+    lacking = NO_CAPACITY.said(_NOT_TOLD) if use.of_device else NO_CAPACITY
+    cannot = None if use.capacity_bytes else asked.cannot(lacking)
     return Answer(link, facts, _table(use.allocations, "allocations"), next=tuple(further), cannot=cannot)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,11 @@ def op_names(column: TextColumn) -> list[str | None]:
     return [text and op_name(text) for text in known_texts(column)]
 
 
+def _known(size: I64) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
+    """Bytes, negative if unknown."""
+    return np.ma.MaskedArray(size, size < 0)
+
+
 def _signed(rows: Allocations, size: I64) -> I64:
     return np.where(rows.allocates, size, -size)
 
@@ -79,6 +84,13 @@ _ALLOCATIONS = Catalogue(
     texts("data_type", "Data type", "Type of the elements.", lambda rows: _coded(rows.data_type)),
     texts("shape", "Shape", "Shape of the tensor.", lambda rows: _coded(rows.shape)),
     texts("op", "Framework op", "Op that uses the memory."),
+    texts("calls", "Call stack", "Calls that lead to the line, innermost first, one a line.",
+          lambda rows: _coded(rows.stack_of_calls)),
+    integers("segment_bytes", "Segments", "bytes",
+             "Bytes of the segments that its blocks are cut from, after it; empty if the allocator has none.",
+             lambda rows: _known(rows.segments)),
+    integers("largest_free_bytes", "Largest free block", "bytes",
+             "Of the segments, after it; empty if that is not known.", lambda rows: _known(rows.largest_free)),
     integers("size", "Size", "bytes", "Bytes of the block."),
     integers("requested", "Requested", "bytes", "Size that was asked for."),
     integers("allocated_ps", "Allocated", "ps", "Since the start of the recording; empty if it was before."),
@@ -93,12 +105,20 @@ RELATION = _ALLOCATIONS.typed(
     *("fragmentation", "peak_bytes", "at_peak"),
     _column("framework_op", "Framework op that uses the memory; of a deallocation, that of its allocation."),
     *("region", "data_type", "shape", _column("step", "Number of the step that it is in, if any.")),
+    _column("source", "Line that asks for it, if that was recorded.", of=lambda rows: _coded(rows.source)),
+    *("calls", "segment_bytes", "largest_free_bytes"),
 )
 """Of the relation `allocations`."""
 BLOCKS = _ALLOCATIONS.typed(
-    *("op", "size", "requested", _column("source", "Source line of the op."), _column("region", of=None)),
+    *(
+        "op",
+        "size",
+        "requested",
+        _column("source", "Source line that asks for it, or of the op."),
+        _column("region", of=None),
+    ),
     *(_column("step", "Step that it is allocated in."), "allocated_ps", "freed_ps", "freed_by"),
-    *(_column("data_type", of=None), _column("shape", of=None)),
+    *(_column("data_type", of=None), _column("shape", of=None), _column("calls", of=None)),
 )
 """Of the tool `allocations_over_time`."""
 
@@ -121,6 +141,9 @@ _PROFILE = Catalogue(
     integers("free", "Free", "bytes", ""),
     numbers("fragmentation", "Fragmentation", "fraction",
             "Part of the free memory outside of its largest block, as the allocator reports it; lower is better."),
+    integers("segments", "Segments", "bytes", "Bytes of the segments that blocks are cut from, if there are any.",
+             lambda rows: _known(rows.segments)),
+    texts("source", "Source", "Line that asks for it, if that was recorded.", lambda rows: known_texts(rows.source)),
     integers("occurrences", "Occurrences", "", "Number of identical allocations that are live at the peak."),
 )  # fmt: skip
 TIMELINE = _PROFILE.typed(
@@ -128,12 +151,12 @@ TIMELINE = _PROFILE.typed(
     _PROFILE.column("requested", "Negative for deallocations.", of=lambda rows: _signed(rows, rows.requested)),
     _PROFILE.column("allocation", "Negative for deallocations.", of=lambda rows: _signed(rows, rows.allocated)),
     *("op", "step", _PROFILE.column("region", "Purpose of the memory."), "dtype", "shape"),
-    *("used", "stack", "heap", "free", "fragmentation"),
+    *("used", "stack", "heap", "free", "fragmentation", "segments"),
 )
 """Of the tool `memory_profile`, over time."""
 LIVE = _PROFILE.typed(
     _PROFILE.column("op", "The op that requested the memory.\nRecorded by TensorFlow only."),
-    *("allocation", "requested", "occurrences", "region", "dtype", "shape"),
+    *("allocation", "requested", "occurrences", "region", "dtype", "shape", "source"),
 )
 """Of the tool `memory_profile`, at the peak."""
 MODULES = (

@@ -254,6 +254,8 @@ class AllocatorUse:
       time_ps: of the peak, since the start of the recording.
       fragmentation: of the free memory, 0 to 1.
       lifetime_bytes: the most ever in use, also before the recording.
+      segment_bytes: of the segments that blocks are cut from, largest_free_bytes: the largest free block in them; -1 if
+        the allocator has none, or that is not known.
       allocations: at the peak, the largest first.
     """
 
@@ -268,6 +270,8 @@ class AllocatorUse:
     time_ps: int
     fragmentation: float
     lifetime_bytes: int
+    segment_bytes: int
+    largest_free_bytes: int
     allocations: tuple[AtPeak, ...]
 
     @property
@@ -354,8 +358,9 @@ def _use(host: str, name: str, device: str, found: MemoryPeak, *, of_device: boo
         op, region, shape, kind = (
             column.texts[column.code[row]] for column in (rows.op, rows.region, rows.shape, rows.data_type)
         )
+        source = rows.source.texts[rows.source.code[row]]
         known = f"{'' if kind == INVALID else kind}{shape}" if shape not in ("", "unknown") else ""
-        listed.append(AtPeak(op or "unknown", int(rows.allocated[row]), count, known, region, op, ""))
+        listed.append(AtPeak(op or "unknown", int(rows.allocated[row]), count, known, region, op, source))
     return AllocatorUse(
         host,
         name,
@@ -368,6 +373,8 @@ def _use(host: str, name: str, device: str, found: MemoryPeak, *, of_device: boo
         int(rows.time_ps[peak]),
         float(rows.fragmentation[peak]),
         found.lifetime_peak,
+        int(rows.segments[peak]),
+        int(rows.largest_free[peak]),
         tuple(listed),
     )
 

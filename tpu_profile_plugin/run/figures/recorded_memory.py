@@ -10,6 +10,7 @@ from tpu_profile_plugin.analysis.common.op_names import parse_op
 from tpu_profile_plugin.analysis.common.reasons import NO_ALLOCATIONS
 from tpu_profile_plugin.analysis.memory.allocations import (
     INVALID,
+    LINE,
     OP,
     REGION,
     STEP,
@@ -25,8 +26,8 @@ from tpu_profile_plugin.run.figures.ops import run_op_rates
 from tpu_profile_plugin.run.host import HostProfile, derived, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 
-Stack = Literal["region", "op", "step"]
-STACKS: tuple[Stack, ...] = (REGION, OP, STEP)
+Stack = Literal["region", "op", "step", "line"]
+STACKS: tuple[Stack, ...] = (REGION, OP, STEP, LINE)
 MOST_LIVE = 500
 _NO_ALLOCATIONS = NO_ALLOCATIONS.said("The host recorded no allocations of memory.")
 
@@ -37,6 +38,7 @@ class Block:
 
     Attributes:
       op, region, data_type, shape: what it is for, as recorded; step: number of the step that it is allocated in.
+      source, calls: `file:line` that asks for it, and the calls that lead there, innermost first; "" if not recorded.
       size, requested: bytes.
       allocated_ps, freed_ps: since the start of the recording; None if that is not recorded.
       freed_by: the op in which it is freed; "" if that is not recorded.
@@ -52,6 +54,8 @@ class Block:
     allocated_ps: int | None
     freed_ps: int | None
     freed_by: str
+    source: str
+    calls: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +67,7 @@ class RecordedOverTime:
       instants: number of its events; shown: int64[n], those in `heap`, with the highest of each stretch.
       time_ps: int64[n], since the start of the recording; heap: int64[n], bytes.
       peak: the first instant with most.
-      stacks: for region, op and step the bytes of each part, int64[n]; each adds up to the heap.
+      stacks: for region, op, step and line the bytes of each part, int64[n]; each adds up to the heap.
       instant, at_ps: the one that was asked for; live: its blocks, the largest first; live_bytes: of all recorded ones;
         blocks: their number; rest_bytes: memory in use that no recorded block accounts for.
     """
@@ -144,6 +148,8 @@ def _block(found: RecordedMemory, block: int) -> Block:
         allocated_ps=int(rows.time_ps[row]) if rows.allocates[row] else None,
         freed_ps=int(rows.time_ps[freed]) if freed >= 0 else None,
         freed_by=found.freeing.texts[int(found.freeing.code[freed])] if freed >= 0 else "",
+        source=text(rows.source),
+        calls=text(rows.stack_of_calls),
     )
 
 

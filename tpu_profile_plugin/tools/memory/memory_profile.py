@@ -42,6 +42,8 @@ class AllocatorPeak:
       capacity: what the allocator manages; 0 if unknown, as of PyTorch's allocator of the host.
       lifetime: largest heap since the program started, also before the recording.
       fragmentation: of the free memory, 0 to 1.
+      segments: bytes of the segments that blocks are cut from; null if the allocator has none.
+      largest_free: the largest free block in them; null if unknown.
     """
 
     time_ps: int
@@ -52,6 +54,8 @@ class AllocatorPeak:
     capacity: int
     lifetime: int
     fragmentation: float
+    segments: int | None = None
+    largest_free: int | None = None
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,13 @@ def _peak(found: MemoryPeak) -> AllocatorPeak:
         capacity=used + free if free > 0 or bool((rows.free[found.timeline] > 0).any()) else 0,
         lifetime=found.lifetime_peak,
         fragmentation=float(rows.fragmentation[peak]),
+        segments=_known(int(rows.segments[peak])),
+        largest_free=_known(int(rows.largest_free[peak])),
     )
+
+
+def _known(size: int) -> int | None:
+    return None if size < 0 else size
 
 
 def _live(found: MemoryPeak) -> Table:
@@ -183,7 +193,7 @@ def _live(found: MemoryPeak) -> Table:
     recorded = found.rows.take([row for row in found.active if row >= 0])
     columns = (
         *(op_names(recorded.op), recorded.allocated.tolist(), recorded.requested.tolist()),
-        *(known_texts(recorded.region), known_texts(recorded.data_type), known_texts(recorded.shape)),
+        *map(known_texts, (recorded.region, recorded.data_type, recorded.shape, recorded.source)),
     )
     allocations = zip(*columns, strict=True)
     for row, count in zip(found.active, found.count, strict=True):
@@ -192,7 +202,7 @@ def _live(found: MemoryPeak) -> Table:
         else:
             special = found.special[-1 - row]
             op, allocated, requested = op_name(special.name), special.bytes, special.bytes
-            texts_ = [special.region, None, None]
+            texts_ = [special.region, None, None, None]
         listed.append((op, allocated, requested, count, *texts_))
     return Table(LIVE, list(zip(*listed, strict=True)) or [[] for _ in LIVE])
 

@@ -172,7 +172,7 @@ class AllocationsOverTime(Document):
       shown: events of the series, with the highest of each stretch.
       time_ps: one per shown event.
       heap: memory in use, one per shown event.
-      stacks: parts of the heap for `region`, `op` and `step`; those of each add up to it.
+      stacks: parts of the heap for `region`, `op`, `step` and `line`; those of each add up to it.
       instant: the event after which blocks are listed.
       at_ps: time of this event.
       live_bytes: of all blocks recorded and in use then.
@@ -223,7 +223,7 @@ def _allocator(run: Run, query: Query) -> AllocationsOverTime:
 
 def _blocks(run: Run, found: RecordedOverTime) -> Table:
     lines = line_of_ops(run)
-    sources = [lines.get(parse_op(block.op).name, "") for block in found.live]
+    sources = [block.source or lines.get(parse_op(block.op).name, "") for block in found.live]
     names = [shown_event(block.op) for block in found.live]
     return Table.of_rows(BLOCKS, found.live, {"op": names, "source": sources})
 
@@ -232,7 +232,7 @@ ALLOCATOR = Tool(
     id="allocations_over_time",
     title="Allocations over time",
     group="Memory",
-    summary="Memory of an allocator over the recording by region, op and step, and the blocks at a moment.",
+    summary="Memory of an allocator over the recording by region, op, step and line, and the blocks at a moment.",
     build=_allocator,
     hosts=HostChoice.ONE,
     params=(

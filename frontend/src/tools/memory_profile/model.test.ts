@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { AllocatorMemory } from "../../base/documents";
 import { tableOf } from "../../base/testing";
-import { figures, fullest, headline, hidesFree, historyChart, isUnnamed, modulesOf, peakMark, peaksTable, popUp } from "./model";
+import {
+  figures,
+  fullest,
+  headline,
+  hidesFree,
+  historyChart,
+  isUnnamed,
+  linesTable,
+  modulesOf,
+  peakMark,
+  peaksTable,
+  popUp,
+} from "./model";
 import { MEMORY, PROFILE } from "./testing";
 
 const [profile, memory] = [PROFILE, MEMORY];
@@ -116,4 +128,40 @@ it("shows the peak of a base beside its own", () => {
     [450, 100, 350],
     [150, 0, 150],
   ]);
+});
+
+describe("an allocator with segments", () => {
+  const segments: AllocatorMemory = {
+    ...memory,
+    peak: { ...memory.peak, free: 0, capacity: 0, segments: 1000, largest_free: 300 },
+    timeline: tableOf({
+      time: [1e9, 2e9],
+      event: ["allocation", "allocation"],
+      stack: [0, 0],
+      heap: [300, 600],
+      free: [0, 0],
+      fragmentation: [0, 0.25],
+      segments: [900, 1000],
+    }),
+    live: tableOf({ op: ["f", "g", "f"], allocation: [300, 200, 100], occurrences: [1, 1, 1], source: ["a.py:1", "a.py:2", "a.py:1"] }),
+  };
+
+  it("says what they hold, and draws it", () => {
+    expect(headline(profile, segments).sentences).toContain(
+      "Segments take 1,000 B of the device: 400 B (40.0%) of it is free for reuse, the largest block 300 B.",
+    );
+    expect(historyChart(segments).series.map(({ name }) => name)).toEqual(["Heap", "Segments", "Fragmentation (right axis)"]);
+    expect(figures(segments).find(({ name }) => name === "Largest free block")?.value).toBe("300 B");
+  });
+
+  it("is compared by line", () => {
+    const base = { ...segments, live: tableOf({ op: ["f"], allocation: [150], occurrences: [2], source: ["a.py:2"] }) };
+    expect(linesTable(segments, base)?.columns.map(({ values }) => values)).toEqual([
+      ["a.py:1", "a.py:2"],
+      [400, 200],
+      [null, 300],
+      [null, -100],
+    ]);
+    expect(linesTable(memory, memory)).toBeNull();
+  });
 });

@@ -69,6 +69,7 @@ export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summa
       `${formatPercent(100 * share(largest.bytes, peak.used))} of the memory in use belongs to ${liveName(largest)} (${formatBytes(largest.bytes)}).`,
     );
   }
+  if (peak.segments !== null) sentences.push(segmentsSentence(peak.segments, peak.used, peak.largest_free));
   if (peak.lifetime > peak.used)
     sentences.push(`The heap peak since the program started, ${formatBytes(peak.lifetime)}, was outside this profile.`);
   if (profile.memories.length > 1) {
@@ -89,6 +90,31 @@ export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summa
       (part) => part.share > 0,
     ),
   };
+}
+
+/** What the segments of an allocator hold at its peak, and whether what is free in them is in one piece. */
+function segmentsSentence(segments: number, used: number, largest: number | null): string {
+  const free = segments - used;
+  const piece = largest === null || free <= 0 ? "" : `, the largest block ${formatBytes(largest)}`;
+  return `Segments take ${formatBytes(segments)} of the device: ${formatBytes(free)} (${formatPercent(100 * share(free, segments))}) of it is free for reuse${piece}.`;
+}
+
+/** Lines were recorded that ask for memory. */
+export const hasLines = ({ live }: AllocatorMemory): boolean => textsOf(live, "source", "the live allocations").some((line) => line !== "");
+
+/** Memory at the peak of each run by the line that asks for it; null if neither has lines. */
+export function linesTable(memory: AllocatorMemory, base: AllocatorMemory): TableData | null {
+  if (!hasLines(memory) && !hasLines(base)) return null;
+  const amounts = (one: AllocatorMemory): [string, number][] => {
+    const sums = new Map<string, number>();
+    const lines = textsOf(one.live, "source", "the live allocations");
+    for (const [row, { bytes }] of liveRows(one).entries()) {
+      const line = lines[row] || "no line";
+      sums.set(line, (sums.get(line) ?? 0) + bytes);
+    }
+    return [...sums];
+  };
+  return amountsTable("Line", "bytes", amounts(memory), amounts(base));
 }
 
 /** Rows of the live allocations that are no recorded allocation. */
@@ -161,6 +187,19 @@ export function figures(memory: AllocatorMemory): Figure[] {
     bytes("Stack reservation", peak.stack, PARTS.stack.help, { part: true }),
     bytes("Heap allocation", peak.heap, PARTS.heap.help, { part: true }),
     bytes("Free memory", peak.free, PARTS.free.help, { part: true }),
+    ...(peak.segments === null
+      ? []
+      : [
+          bytes("Segments", peak.segments, "Memory that the allocator has from the device, in use or free for reuse.\nSource: trace.", {
+            part: true,
+          }),
+          bytes(
+            "Largest free block",
+            peak.largest_free ?? 0,
+            "Of the segments: a larger allocation needs a new segment.\nFollows from segments and blocks.",
+            peak.largest_free === null ? { part: true, value: "unknown" } : { part: true },
+          ),
+        ]),
     {
       name: "Fragmentation",
       value: formatPercent(100 * peak.fragmentation),
@@ -207,6 +246,7 @@ export function historyChart({ timeline, peak }: AllocatorMemory): StepsChart {
   const timesPs = values("time");
   const begin = timesPs[0] ?? 0;
   const parts = PART_IDS.map((id) => ({ id, bytes: values(id) })).filter(({ bytes }) => bytes.some((size) => size > 0));
+  const segments = columnOf(timeline, "segments") === null ? [] : values("segments");
   const fragmentation = values("fragmentation").map((fraction) => 100 * fraction);
   return {
     kind: "steps",
@@ -223,6 +263,9 @@ export function historyChart({ timeline, peak }: AllocatorMemory): StepsChart {
         opacity: id === "free" ? 0.35 : 0.9,
         values: bytes,
       })),
+      ...(segments.some((size) => size > 0)
+        ? [{ name: "Segments", colour: 3 as const, draw: "line" as const, dashed: true, values: segments }]
+        : []),
       { name: FRAGMENTATION, colour: 0, draw: "line", right: true, dashed: true, values: fragmentation },
     ],
     sentence: `Memory in use over time: ${timesPs.length} points, peak ${formatBytes(peak.used)} at ${formatTime(peak.time_ps)}.`,
@@ -261,6 +304,8 @@ export function peaksTable({ peak }: AllocatorMemory, { peak: base }: AllocatorM
     ["Heap allocation", one.heap],
     ["Free memory", one.free],
     ["Memory capacity", one.capacity],
+    ...(one.segments === null ? [] : [["Segments", one.segments] as [string, number]]),
+    ...(one.largest_free === null ? [] : [["Largest free block", one.largest_free] as [string, number]]),
     ["Peak heap usage, lifetime", one.lifetime],
   ];
   return amountsTable("At the peak", "bytes", amounts(peak), amounts(base));

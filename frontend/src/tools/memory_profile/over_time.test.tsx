@@ -37,6 +37,7 @@ const ANSWER: AllocationsOverTime = {
       { name: "allocated before or not recorded", bytes: [10, 10, 10] },
     ],
     step: [{ name: "step 0", bytes: [74, 106, 42] }],
+    line: [{ name: "no line recorded", bytes: [74, 106, 42] }],
   },
   instant: 1,
   at_ps: 2e9,

@@ -6,7 +6,7 @@ import { numberColumn } from "../../base/table/columns";
 import { stackedChart } from "../../page/memory/stacked";
 import { STATES, UNKNOWN, partLook } from "../../page/memory/palette";
 
-export const STACKS = ["state", "region", "op", "step"] as const;
+export const STACKS = ["state", "region", "op", "step", "line"] as const;
 export type Stack = (typeof STACKS)[number];
 
 /** Names of ops begin with those of modules; blocks list them in full. */

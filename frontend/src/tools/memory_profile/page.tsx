@@ -17,7 +17,7 @@ import { FitTable } from "../../widgets/table/fit_table";
 import { Panel } from "../../widgets/status/panel";
 import { ShareBar } from "../../widgets/chart/share_bar";
 import { useLoad } from "../../widgets/status/use_load";
-import { figures, fullest, headline, modulesOf, nameOf, peakMarker, peaksTable } from "./model";
+import { figures, fullest, headline, linesTable, modulesOf, nameOf, peakMarker, peaksTable } from "./model";
 import { TimelineCard } from "./timeline_card";
 import { RichText } from "../../widgets/content/rich_text";
 import "./page.css";
@@ -48,7 +48,7 @@ function Nothing({ host }: PageProps) {
         "Profile while memory is allocated or freed, such as at the start of the program: a loop that reuses its buffers makes no events.",
         'Capture with a host tracer level of 2 or more: profiler_options={"host_tracer_level": 2}.',
         "JAX on CPUs records no allocations; TensorFlow, GPUs and TPUs do.",
-        "PyTorch's profiler records memory with profile_memory=True.",
+        "PyTorch's profiler records memory with profile_memory=True; a memory snapshot, torch.cuda.memory._dump_snapshot, has it with call stacks.",
         "For the memory that a compiled program needs, see the Memory viewer: it uses the compiler's buffer assignment and needs no such events.",
       ]}
     >
@@ -83,7 +83,9 @@ function Content({ page, profile, first }: ContentProps) {
   const base = useBase<MemoryProfile>(page, { params: { run, tag: page.tool.id, host: host ?? undefined } });
   const other = base.data?.memories.find(({ id }) => id === memory.id) ?? null;
   const peaks = useMemo(() => (other === null ? null : peaksTable(memory, other)), [memory, other]);
+  const lines = useMemo(() => (other === null ? null : linesTable(memory, other)), [memory, other]);
   const baseStore = useMemo(() => storeAt(state, "t3"), [state]);
+  const linesStore = useMemo(() => storeAt(state, "t5"), [state]);
   const file = fileNameOf("memory", run, host, memory.id);
   const { tone, title, sentences, parts } = headline(profile, memory);
   const trace = toolPatch("trace_viewer@", host, OWN_KEYS, { marker: peakMarker(memory) });
@@ -118,6 +120,14 @@ function Content({ page, profile, first }: ContentProps) {
         {peaks === null ? null : (
           <Card title="Peak against the base" help={"State of the memory at the peak of each run.\nSource: trace."}>
             <FitTable most={300} data={peaks} title="" fileName={`${file}_base`} store={baseStore} />
+          </Card>
+        )}
+        {lines === null ? null : (
+          <Card
+            title="Lines against the base"
+            help={"Memory in use at the peak of each run, by the line that asks for it.\nSource: trace."}
+          >
+            <FitTable most={300} data={lines} title="" fileName={`${file}_base_lines`} store={linesStore} />
           </Card>
         )}
         <TimelineCard page={page} memory={memory} own={OWN_KEYS} file={file} zoom={zoom} onZoom={onZoom} />

@@ -32,7 +32,18 @@ const first = (values: Record<string, Cell[]>, count: number) =>
 export const MEMORY: AllocatorMemory = {
   id: "0",
   device: "TPU 0",
-  peak: { time_ps: 2e9, stack: 100, heap: 500, used: 600, free: 400, capacity: 1000, lifetime: 900, fragmentation: 0.5 },
+  peak: {
+    time_ps: 2e9,
+    stack: 100,
+    heap: 500,
+    used: 600,
+    free: 400,
+    capacity: 1000,
+    lifetime: 900,
+    fragmentation: 0.5,
+    segments: null,
+    largest_free: null,
+  },
   timeline: labelled(TIMELINE),
   live: labelled({
     op: [null, "model/conv/Conv2D", "stack"],
@@ -40,6 +51,7 @@ export const MEMORY: AllocatorMemory = {
     requested: [299, 199, 100],
     occurrences: [1, 2, 1],
     region: [null, "output", "stack"],
+    source: [null, null, null],
   }),
 };
 
@@ -49,9 +61,20 @@ export const PROFILE: MemoryProfile = {
     {
       id: "1",
       device: "",
-      peak: { time_ps: 1e9, stack: 0, heap: 10, used: 10, free: 990, capacity: 1000, lifetime: 0, fragmentation: 0 },
+      peak: {
+        time_ps: 1e9,
+        stack: 0,
+        heap: 10,
+        used: 10,
+        free: 990,
+        capacity: 1000,
+        lifetime: 0,
+        fragmentation: 0,
+        segments: null,
+        largest_free: null,
+      },
       timeline: first(TIMELINE, 1),
-      live: tableOf({ op: [], allocation: [], occurrences: [] }),
+      live: tableOf({ op: [], allocation: [], occurrences: [], source: [] }),
     },
   ],
   has_modules: true,

@@ -10,15 +10,15 @@ import type { PageProps } from "../../page/page";
 import { sourceLink } from "../../page/source_link";
 import { useKey } from "../../page/use_key";
 import { useLoad } from "../../widgets/status/use_load";
-import { PARTS, hidesFree, historyChart, isUnnamed, peakMark } from "./model";
+import { PARTS, hasLines, hidesFree, historyChart, isUnnamed, peakMark } from "./model";
 import { STACKS, liveSentence, recordedChart } from "./over_time";
 import type { Stack } from "./over_time";
 
 const TOOL = "allocations_over_time";
-const LABELS: Readonly<Record<Stack, string>> = { state: "By state", region: "By region", op: "By op", step: "By step" };
+const LABELS: Readonly<Record<Stack, string>> = { state: "By state", region: "By region", op: "By op", step: "By step", line: "By line" };
 const HELP =
   "State of the memory after every allocation and deallocation: all events up to 1,000, else the one with the highest usage of each of 1,000 groups.\n" +
-  "By region, op or step: the six with most at the peak. What was allocated before the recording, or is not recorded, is a part of its own.\n" +
+  "By region, op, step or line: the six with most at the peak. What was allocated before the recording, or is not recorded, is a part of its own.\n" +
   "The table lists allocations of the peak's step that were not freed before the peak, identical ones as one row, or the blocks of a chosen moment.\n" +
   "A flat line is normal on TPUs, whose programs reserve their memory before they run.\n" +
   "Source: trace.";
@@ -46,12 +46,15 @@ function useRecorded({ run, host, client }: PageProps, memory: string, instant: 
 export function TimelineCard({ page, memory, own, file, zoom, onZoom }: Props) {
   const { state, host } = page;
   const [stacked, instant] = [useKey(state, "stack"), useKey(state, "instant")];
-  const by: Stack = STACKS.find((one) => one === stacked) ?? "state";
+  const located = useMemo(() => hasLines(memory), [memory]);
+  const offered = located ? STACKS : STACKS.filter((one) => one !== "line");
+  const by: Stack = offered.find((one) => one === stacked) ?? "state";
   const { found, why } = useRecorded(page, memory.id, instant, by !== "state" || instant !== null);
   const states = useMemo(() => historyChart(memory), [memory]);
   const recorded = useMemo(() => (found === null || by === "state" ? null : recordedChart(found, by)), [found?.time_ps, found?.stacks, by]);
   const chosen = found !== null && instant !== null && found.instant !== found.peak ? found : null;
-  const sources = chosen === null ? [] : textsOf(chosen.live, "source", "the table of blocks");
+  // Lines that were recorded with allocations are of no op, which the page Source is about.
+  const sources = chosen === null || located ? [] : textsOf(chosen.live, "source", "the table of blocks");
   return (
     <Moments
       state={state}
@@ -59,7 +62,7 @@ export function TimelineCard({ page, memory, own, file, zoom, onZoom }: Props) {
       help={HELP}
       file={file}
       spec={recorded ?? states}
-      stacks={STACKS.map((id) => ({ id, label: LABELS[id] }))}
+      stacks={offered.map((id) => ({ id, label: LABELS[id] }))}
       stack={by}
       marks={[peakMark(memory), ...(chosen === null ? [] : [{ from: chosen.at_ps, colour: null, label: "shown" }])]}
       startHidden={recorded === null && hidesFree(memory) ? [PARTS.free.name] : []}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tpu_profile_plugin.errors import Forbidden, NotFound
-from tpu_profile_plugin.server import sources
-from tpu_profile_plugin.server.sources import SourceRoot
+from tpu_profile_plugin.logdir import source_files as sources
+from tpu_profile_plugin.logdir.source_files import SourceRoot
 
 
 @pytest.fixture
