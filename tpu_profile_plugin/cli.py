@@ -10,6 +10,7 @@ from typing import Protocol, TextIO, cast
 
 from tpu_profile_plugin.answers import NAMES
 from tpu_profile_plugin.commands import (
+    annotate,
     answer,
     capture,
     compare,
@@ -64,6 +65,7 @@ _COMMANDS: dict[str, Command] = {
     "baseline": gate.BaselineCommand(),
     "tools": tools,
     "events": events,
+    "annotate": annotate,
     "report": report,
     "export": export,
     "mcp": mcp,

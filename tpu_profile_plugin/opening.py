@@ -256,6 +256,22 @@ class OpenRun(Run):
         data = report_of(self.place, self.name, None if base is None else base.name, window, redactor)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
+    def annotated(self, form: str = "text", source: str | Path = "") -> str:
+        """Time, memory and findings of each source line beside its code, as `annotations()` has them.
+
+        Args:
+          form: "text" with a gutter, "json", "sarif" (2.1.0) for editors and code hosts, or "html".
+          source: directory with the program's source files; "": lines are shown without their code.
+
+        Raises NoData if nothing has a line, BadRequest for an unknown form.
+        """
+        from tpu_profile_plugin.export.annotations import FORMS, written
+        from tpu_profile_plugin.logdir.source_files import SourceRoot
+
+        if form not in FORMS:
+            raise BadRequest(f"There is no form {form[:80]!r}.", parameter="form", choices=list(FORMS))
+        return written(self.annotations(), form, SourceRoot(str(source)))
+
     @property
     def place(self) -> str | SingleRun:
         """The logdir, or what stands for one, in which a server finds the run."""

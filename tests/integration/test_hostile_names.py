@@ -163,6 +163,9 @@ events L STEPS
 events L STEPS --by name
 events L STEPS --format json
 events L STEPS --format csv
+annotate L STEPS
+annotate L STEPS --format html -o OUT/lines.html
+annotate L STEPS --format sarif
 report L STEPS --format markdown --base TPU
 report L STEPS -o OUT/report.html --base TPU
 export L STEPS --format chrome -o OUT/chrome.json

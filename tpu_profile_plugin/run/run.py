@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
     from tpu_profile_plugin.analysis.communication.run_collectives import RunCommunication
     from tpu_profile_plugin.analysis.replay.what_if import WhatIf
+    from tpu_profile_plugin.run.figures.annotations import Annotations
     from tpu_profile_plugin.run.figures.budget import Gaps
     from tpu_profile_plugin.run.figures.comparison import Comparison
     from tpu_profile_plugin.run.figures.findings import Findings
@@ -157,6 +158,12 @@ class Run(RunHosts):
         from tpu_profile_plugin.run.figures.source import run_source_profile
 
         return run_source_profile(self, program)
+
+    def annotations(self) -> Annotations:
+        """Time, memory and findings of each source line. Raises NoData if nothing has a line."""
+        from tpu_profile_plugin.run.figures.annotations import run_annotations
+
+        return run_annotations(self)
 
     def python_stacks(self) -> HostStacks:
         """Time of the host threads that run Python, by call stack. Raises NoData without Python frames."""
