@@ -80,3 +80,21 @@ it("moves and opens by keyboard", async () => {
   await press("ArrowLeft");
   expect(shown.keys.get("node")).toBe("file:/src/train.py");
 });
+
+it("opens a line in the chosen editor, whose choice is kept", async () => {
+  const shown = await showPage(page, TOOL, server({ file: "src/train.py", text: TEXT }), { line: "train.py:12" });
+  const link = (): string | null | undefined => shown.root.querySelector(".src-editor a")?.getAttribute("href");
+  expect(link()).toBeUndefined();
+  const choice = shown.root.querySelector(".src-editor select") as HTMLSelectElement;
+  choice.selectedIndex = 1;
+  choice.dispatchEvent(new Event("change", { bubbles: true }));
+  await settle(shown.root);
+  expect(link()).toBe("vscode://file/src/train.py:12");
+  const root = shown.root.querySelector(".src-editor input") as HTMLInputElement;
+  root.value = "/home/me/job";
+  root.dispatchEvent(new Event("change", { bubbles: true }));
+  await settle(shown.root);
+  expect(link()).toBe("vscode://file/home/me/job/src/train.py:12");
+  expect(JSON.parse(localStorage.getItem("profile-editor") ?? "")).toEqual({ editor: "vscode", root: "/home/me/job", host: "" });
+  localStorage.removeItem("profile-editor");
+});

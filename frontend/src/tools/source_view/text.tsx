@@ -5,6 +5,7 @@ import { asDict, asText } from "../../api/payload/fields";
 import { ApiError } from "../../api/error";
 import { formatExact, formatPercent, formatQuantity } from "../../base/format";
 import { useLoad } from "../../widgets/status/use_load";
+import { EditorLink } from "./editor_link";
 import { LABELS, UNITS } from "./grid";
 import type { Measure, Node } from "./tree";
 
@@ -45,10 +46,12 @@ export function SourceText(props: Props) {
   const own = pasted.get(file);
   const sent = typeof answer.data === "string" ? null : answer.data;
   const given: Given | null = own === undefined ? sent : { text: own, from: "pasted text" };
+  const link = props.line === null ? null : <EditorLink file={file} line={props.line} below={sent?.from ?? null} />;
   if (given === null && answer.data === null && answer.error === null) return <p class="dim">Reading the file…</p>;
   if (given !== null)
     return (
       <>
+        {link}
         <p class="dim src-from">
           {given.from}
           {own === undefined ? null : (
@@ -70,13 +73,16 @@ export function SourceText(props: Props) {
   const refused = answer.error instanceof ApiError ? answer.error.message : "The server did not send the file.";
   const why = typeof answer.data === "string" ? answer.data : refused;
   return (
-    <Paste
-      why={why}
-      onText={(text) => {
-        pasted.set(file, text);
-        draw((n) => n + 1);
-      }}
-    />
+    <>
+      {link}
+      <Paste
+        why={why}
+        onText={(text) => {
+          pasted.set(file, text);
+          draw((n) => n + 1);
+        }}
+      />
+    </>
   );
 }
 
