@@ -37,7 +37,8 @@ _SAME = {
 }
 """Ops of PyTorch that are called by another name where they are run, or in their backward pass."""
 _TORCH_MATRIX = re.compile(
-    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w{0,100}attention\w{0,100}|lstm|gru|rnn\w*|addmv|mv|dot"
+    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w{0,100}(?:attention|transformer)\w{0,100}|lstm"
+    r"|gru|rnn\w*|addmv|mv|dot"
 )
 _TORCH_MOVES = re.compile(
     r"im2col|col2im|unfold\w*|fold|clone|copy|_to_copy|to|contiguous|cat|stack|repeat\w*|tile|permute|transpose|roll|flip"

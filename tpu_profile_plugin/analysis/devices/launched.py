@@ -20,7 +20,7 @@ GAP_SHARE = 0.05
 """... if it also exceeds this share of the step: a library may run much Python for each of its operations."""
 _EAGER = "EagerLocalExecute: "
 _FUNCTION = ("__inference_", "__forward_", "__backward_", "IteratorGetNext", "Optional", "_EagerConst")
-MOST_POINTS = 2_000
+MOST_POINTS, MOST_NAMED = 2_000, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +36,7 @@ class Launched:
         devices.
       window: the step with most of them.
       at_ps: when some of them were launched or began.
+      ops: names of the eager ops that are launched most often, at most three.
     """
 
     eager: bool = False
@@ -47,6 +48,7 @@ class Launched:
     idle_ps: int = 0
     window: tuple[int, int] = (0, 0)
     at_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    ops: tuple[str, ...] = ()
 
 
 def launched(devices: Sequence[Device], plane: Plane | None, steps: StepWindows, used: Bools) -> Launched:
@@ -73,16 +75,19 @@ def launched(devices: Sequence[Device], plane: Plane | None, steps: StepWindows,
     per = np.searchsorted(number, window[1]) - np.searchsorted(number, window[0])
     most = int(per.argmax()) if len(per) else 0
     idle = [_idle(device, steps, i, used[:, i]) for i, device in enumerate(devices)]
+    kinds, counts = np.unique(kind, return_counts=True)
+    often = kinds[np.argsort(-counts, kind="stable")[:MOST_NAMED]].tolist() if eager else []
     return Launched(
         eager,
         steps.source == "recording",
         len(launch_ps) / max(len(steps), 1),
-        len(np.unique(kind)),
+        len(kinds),
         int(np.median(length)) if len(length) else 0,
         sum(short for short, _ in idle),
         sum(whole for _, whole in idle),
         (int(window[0][most]), int(window[1][most])),
         launch_ps[:: max(1, len(launch_ps) // MOST_POINTS)],
+        tuple(plane.event_metadata.names[one].removeprefix(_EAGER) for one in often) if plane is not None else (),
     )
 
 

@@ -280,3 +280,8 @@ def test_without_a_cost_the_largest_wait_is_named():
     [found] = largest(tf_loop("0 990 FunctionRun\n5 980 KernelAndDeviceFunc::Run", ops))
     assert found["title"] == "Devices wait 43.0% of the step while the host runs KernelAndDeviceFunc::Run"
     assert (found["share"], evidence(found)["Waiting meanwhile, of the step"]) == (0.0, pytest.approx(43.0))
+
+
+def test_a_fused_layer_is_a_matrix_product():
+    main = "0 990 $train.py:10 served\n10 900 aten::_transformer_encoder_layer_fwd:PyTorch"
+    assert not [one for one in largest(torch(main)) if "without matrix products" in one["title"]]

@@ -266,6 +266,15 @@ def test_who_holds_the_lock(begin, length, held):
     assert found["advice"].startswith("Another thread holds the lock" if held else "Launch the next step before")
 
 
+@pytest.mark.parametrize(("call", "held"), [("$zlib compress", True), ("$_thread acquire", False)])
+def test_a_lock_is_held_by_what_works(call, held):
+    """The same with a function written in C, which ends 0.5 ms before the main thread has copied what it waited for."""
+    main, ops = "0 6000 $serve.py:9 lookup\n6000 10 PjitFunction(f)", "6010 3900 dot.1"
+    other = f"0 9990 $serve.py:30 loop\n400 5100 {call}"
+    found = finding("slow_host_code", cpu(main, ops, other=other, length=10_000))
+    assert (f"serve.py:9 lookup, held by {call[1:]} on another thread" in found["title"]) == held
+
+
 def test_a_function_that_ends_all_the_time_holds_no_lock():
     main, ops = "0 6000 $serve.py:9 lookup\n6000 10 PjitFunction(f)", "6010 3900 dot.1"
     other = "\n".join(f"{at} 490 $serve.py:20 refresh" for at in range(0, 9500, 500))

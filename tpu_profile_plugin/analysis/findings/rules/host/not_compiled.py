@@ -77,12 +77,13 @@ def judge(run: RunView, gathered: Sequence[tuple[Launched, float, str] | None]) 
     if lost.share < LEAST_SHARE:
         return Silence(f"{numbers}; between them devices are idle {lost.share:.1%} of the {run.base}.")
     by = f" by {shown(function)}" if function else ""
+    named = f" ({', '.join(launches.ops)})" if launches.ops else ""
     count = Evidence(
         f"{what.capitalize()} per {run.per} and device", round(launches.per_step, 1), "", TIMELINE,
         timeline(host, *launches.window),
     )  # fmt: skip
     return Finding(
-        f"{launches.per_step:,.0f} {what} per {run.per} are launched one by one{by}, not compiled as a whole",
+        f"{launches.per_step:,.0f} {what}{named} per {run.per} are launched one by one{by}, not compiled as a whole",
         lost.ps,
         "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
         "high",

@@ -16,7 +16,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE
 from tpu_profile_plugin.analysis.budget.host_names import is_frame, is_user_frame
-from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose
+from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose, purpose
 from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE, NO_FRAMES
 from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes
@@ -40,27 +40,34 @@ FEWEST = 3
 """Pauses of this kind: with fewer another cause is as likely."""
 DENSE_PER_MS = 20
 """Calls of Python functions per ms by the other thread: one that waits for data or for the main thread makes fewer."""
-AT_ONCE_PS = PS_PER_MS
-"""A thread that waits for a lock goes on so soon after it was released."""
+AT_ONCE_PS, AT_ONCE = PS_PER_MS, 0.1
+"""A thread that waits for a lock goes on so soon after it was released, or in this share of its wait: it may have work
+of its own in the same function."""
+
+_PYTHON = "$", "<built-in "
+_WAITS = Purpose.LOCK, Purpose.QUEUE
 
 
 def holding(host: HostView, waits: Times, least_ps: int) -> str:
-    """The program's function of another thread that holds a lock: most of the main thread's long waits in `waits` end
-    when it does, after it has run during most of them; "" without one, or if they are not most of `least_ps`.
+    """The function of another thread that holds a lock, the program's or one written in C that does not wait: most of
+    the main thread's long waits in `waits` end when it does, after it has run during most of them; "" without one, or
+    if they are not most of `least_ps`.
     """
     long = waits[1] - waits[0] >= STALL_PS
     begin, end = waits[0][long], waits[1][long]
     if host.plane is None or len(begin) < FEWEST or 2 * int((end - begin).sum()) < least_ps:
         return ""
+    soon = np.maximum(AT_ONCE_PS, (AT_ONCE * (end - begin)).astype(np.int64))
     threads, best = Threads.of(host, host.plane), ("", np.iinfo(np.int64).max)
     names = threads.plane.event_metadata.names
     for rows in threads.rows:
         metadata = threads.plane.events.metadata[rows]
         for one in np.unique(metadata).tolist():
-            if is_user_frame(names[one]):
+            works = not is_frame(names[one]) and purpose(names[one]) not in _WAITS
+            if works or is_user_frame(names[one]):
                 since, until = spans_at(threads.plane, rows[metadata == one])
                 spent, ends = covered_within(*union(since, until), begin, end).sum(), np.sort(until)
-                together = np.searchsorted(ends, end + AT_ONCE_PS) > np.searchsorted(ends, end - AT_ONCE_PS)
+                together = np.searchsorted(ends, end + AT_ONCE_PS) > np.searchsorted(ends, end - soon)
                 # One that ends all the time ends then by chance.
                 seldom = (np.searchsorted(ends, end) - np.searchsorted(ends, begin)).sum() <= 2 * len(end)
                 holds = seldom and 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
@@ -70,7 +77,7 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Threads:
-    """Python functions of the other threads: `rows` of events per thread, by begin."""
+    """Python functions of the other threads, and those written in C: `rows` of events per thread, by begin."""
 
     plane: Plane
     rows: tuple[I64, ...]
@@ -79,9 +86,9 @@ class Threads:
     def of(cls, host: HostView, plane: Plane) -> Threads:
         """The threads of a host."""
         if not plane.decoded:
-            (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: name.startswith("$")))
+            (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: name.startswith(_PYTHON)))
         names = plane.event_metadata.names
-        python = np.array([name.startswith("$") for name in names], np.bool_)
+        python = np.array([name.startswith(_PYTHON) for name in names], np.bool_)
         main, rows = host.reader.time.main, []
         for line, name in enumerate(plane.lines.name):
             if (int(plane.lines.id[line]), name) != main:
@@ -93,8 +100,10 @@ class Threads:
         """Per pause the thread that calls most functions, -1 if none calls many; and how many."""
         thread, calls = np.full(len(begin), -1, np.int64), np.zeros(len(begin), np.int64)
         least = DENSE_PER_MS * (end - begin) / PS_PER_MS
+        events = self.plane.events
+        frames = np.array([name.startswith("$") for name in self.plane.event_metadata.names], np.bool_)
         for number, rows in enumerate(self.rows):
-            at = np.sort(self.plane.events.begin_ps[rows])
+            at = np.sort(events.begin_ps[rows[frames[events.metadata[rows]]]])
             count = np.searchsorted(at, end) - np.searchsorted(at, begin)
             better = (count >= least) & (count > calls)
             thread[better], calls[better] = number, count[better]
