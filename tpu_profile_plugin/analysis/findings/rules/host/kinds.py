@@ -117,8 +117,9 @@ KINDS = {
             "each new one starts its threads or processes again and fills its buffers anew.",
             tensorflow="Call iter(dataset) once, before the loop, and next() in each step. Each new iterator optimises "
             "the pipeline, starts its threads and fills its buffers again; .repeat() makes one last for all epochs.",
-            keras="Call fit() once, with all the data, or train_on_batch() per batch: each call of fit() makes a "
-            "tf.data pipeline and its iterator, and runs the callbacks of a whole epoch.",
+            keras="Call fit() once, with all the data, or train_on_batch() per batch; call model(x, training=False) in "
+            "place of predict(), and evaluate() every N-th step. Each fit(), predict() or evaluate() makes a tf.data "
+            "pipeline and its iterator, and runs callbacks.",
             pytorch="Iterate over one DataLoader: iter(loader) or `for ... in loader` in each step starts its workers "
             "again. persistent_workers=True keeps them from epoch to epoch.",
         ),
