@@ -24,6 +24,8 @@ MOST_NAME = 200
 """So much of an op's name is looked at."""
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
+MOST_OF_IT, LEAST_PLACE = 0.5, 0.1
+"""The share of a group's time from which on a place is that of the group, and is told among several."""
 _NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
 _SCOPES = re.compile(r"^.*/(?=[^\W\d])")
 _BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
@@ -55,6 +57,7 @@ class OpGroup:
       name: what they do: an opcode that decides, or the op of a framework.
       nature: what that amounts to.
       place: `file:line`, or a function, that most of it comes from, "" if unknown.
+      places: without one, those with at least a tenth of it, and their shares; at most three.
       framework: the framework op of the largest; "" if unknown.
       ops: name, program id and time of the three with most time; count: of all.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
@@ -72,6 +75,7 @@ class OpGroup:
     by_part: I64
     kinds: tuple[str, ...]
     runs: float = 0.0
+    places: tuple[tuple[str, float], ...] = ()
 
 
 def op_groups(blame: HostBlame, hlo: HloOps, runs: F64 | None = None, most: int = 5) -> list[OpGroup]:
@@ -111,23 +115,26 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     for op, op_ps in ops:
         inner[names.kind(op)[1]] += op_ps
     kinds = tuple(name for name, _ in inner.most_common())
-    place, place_ps = _place(blame, rows, names)
+    places = _places(blame, rows, names)
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
-    framework, place = names.framework(ops[0][0]), place if 2 * place_ps > ps else ""
+    framework, place = names.framework(ops[0][0]), places[0][0] if places[0][1] > MOST_OF_IT else ""
+    places = [] if place else [one for one in places if one[0] and one[1] >= LEAST_PLACE]
     by_part, each = blame.by_part(rows), float(runs[numbers].sum())
-    return OpGroup(kind[1], kind[0], place, framework, told, len(ops), ps, by_part, kinds, each)
+    return OpGroup(kind[1], kind[0], place, framework, told, len(ops), ps, by_part, kinds, each, tuple(places))
 
 
-def _place(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, int]:
-    """Where most time of some rows comes from. The backward pass has no place of its own, but that of the same ops."""
+def _places(blame: HostBlame, rows: I64, names: OpNamer) -> list[tuple[str, float]]:
+    """Where some rows come from, and the share of their time, most first; at most three.
+
+    The backward pass has no place of its own, but that of the same ops.
+    """
     forward = np.array([_IS_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
     told = rows[forward] if forward.any() else rows
     places = Counter[str]()
     for op, node, ps in zip(*(column[told].tolist() for column in (blame.op, blame.node, blame.ps)), strict=True):
         places[names.place(blame.ops[op]) or launched_at(blame.stacks, node)] += ps
-    place, ps = places.most_common(1)[0]
-    return place, ps * int(blame.ps[rows].sum()) // max(int(blame.ps[told].sum()), 1)
+    return [(place, ps / max(int(blame.ps[told].sum()), 1)) for place, ps in places.most_common(3)]
 
 
 def base_name(name: str) -> str:

@@ -392,6 +392,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
         evidence.append(Evidence("Its framework op", group.framework, "", tool, row, op))
     if group.place:
         evidence.append(Evidence("Where", group.place, "", "", {}, op))
+    evidence += [Evidence(f"Where {share:.0%} of it comes from", place) for place, share in group.places]
     finding = Finding(
         f"{lost.share:.1%} of the {run.base}: {what}"
         + (f" ({where})" if where else "")

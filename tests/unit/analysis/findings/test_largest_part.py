@@ -58,6 +58,22 @@ def test_programs_have_any_number(number):
     assert [one["title"] for one in found] == ["40.0% of the step: dot (model.py:7)"]
 
 
+def test_ops_of_several_lines_name_those_with_a_tenth():
+    of = "f32[64,64]{1,0}"
+    lines = {"dot.1": 7, "dot.2": 9, "dot.3": 12, "dot.4": 20}
+    dots = [op(name, "dot", of, "x", "x", source_file="model.py", source_line=line) for name, line in lines.items()]
+    thread = planes.xla_on_cpu("0us +160us dot.1\n160us +140us dot.2\n300us +70us dot.3\n370us +30us dot.4", program=1)
+    programs = metadata_plane(jit_f=(1, program([op("x", "parameter", of), *dots])))
+    (found,) = largest(planes.profile(planes.host(planes.marked(steps=1, period=1000), thread), programs))
+    assert found["title"] == "40.0% of the step: dot (4 ops)"
+    told = [(one["label"], one["value"]) for one in found["evidence"] if one["label"].startswith("Where")]
+    assert told == [
+        ("Where 40% of it comes from", "model.py:7"),
+        ("Where 35% of it comes from", "model.py:9"),
+        ("Where 18% of it comes from", "model.py:12"),
+    ]
+
+
 def test_a_function_of_several_causes_is_one_part():
     """A wait for results and code after it, in one function: more than either rule says."""
     main = (
