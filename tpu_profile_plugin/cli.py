@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     alone = words and words[0] in (*_COMMANDS, "serve", "version")
     parser = make_parser(words[0] if alone else None)
     options = parser.parse_args(words)
-    options.program = program
+    options.behind = program
     if options.command == "version":
         print(__version__)
         return 0

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from builders.rings import many
 
 import tpu_profile_plugin
@@ -15,10 +16,11 @@ from tpu_profile_plugin.agents.calls import Calls
 from tpu_profile_plugin.cli import main
 
 ROOT = Path(__file__).parents[2]
-MOST = many(2, 4)
+MOST = many(3, 4)
 """Questions of a verb that are asked."""
 
 
+@pytest.mark.night  # test_answers_commands.py runs fewer
 def test_commands(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     waiting, seen = ["tpu-profile runs demo"], Counter()

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         limits = [limit_of(text) for text in options.fail_if]
     except ValueError as error:
         raise BadRequest(str(error), argument="fail_if") from None
-    wanted = _recorded(options) if options.program or options.runs is not None else options.run
+    wanted = _recorded(options) if options.behind or options.runs is not None else options.run
     known = list(read(options.logdir).runs)
     runs = _distinct([one for text in wanted or ["latest:1"] for one in chosen(known, text)])
     base = _base(options, known, runs) if any(limit.relative for limit in limits) or options.base else []
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 def _recorded(options: argparse.Namespace) -> list[str]:
     """Runs the program several times; returns the names of the runs that it recorded. Raises BadRequest, NotFound."""
     count = 5 if options.runs is None else options.runs
-    if not options.program:
+    if not options.behind:
         raise BadRequest("--runs needs a command to run: -- COMMAND, at the end.", argument="runs")
     if options.run:
         raise BadRequest("--run has no effect with a command: the runs that it records are judged.", argument="run")
@@ -89,13 +89,13 @@ def _recorded(options: argparse.Namespace) -> list[str]:
         raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {count}.", argument="runs")
     before = _written(options.logdir)
     for number in range(1, count + 1):
-        print(one_line(f"tpu-profile: run {number} of {count}: {shlex.join(options.program)}"), file=sys.stderr)
+        print(one_line(f"tpu-profile: run {number} of {count}: {shlex.join(options.behind)}"), file=sys.stderr)
         try:
-            done = subprocess.run(options.program, stdout=2, check=False)  # noqa: S603 - the user's own words
+            done = subprocess.run(options.behind, stdout=2, check=False)  # noqa: S603 - the user's own words
         except OSError as error:
-            raise BadRequest(f"{options.program[0]} cannot be run: {error.strerror}.", argument="program") from None
+            raise BadRequest(f"{options.behind[0]} cannot be run: {error.strerror}.", argument="program") from None
         if done.returncode:
-            raise ProfileError(f"{options.program[0]} ended with status {done.returncode}.")
+            raise ProfileError(f"{options.behind[0]} ended with status {done.returncode}.")
     written = sorted(_written(options.logdir).items(), key=lambda one: one[::-1])
     found = [name for name, at in written if before.get(name) != at]
     if not found:
