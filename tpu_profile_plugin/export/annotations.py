@@ -33,6 +33,7 @@ _RULES = {
     _TIME: ("Time of a line", "Self time of the ops that are compiled from the line or launched there."),
     _MEMORY: ("Memory of a line", "What buffers or allocations of the line hold at the peak."),
 }
+_PLACES = {"cpu": "CPU", "device": "device", "framework device": "device", "framework host": "host"}
 _LEVELS = {"high": "warning", "medium": "warning", "low": "note"}
 
 
@@ -66,7 +67,9 @@ def _costs(one: Annotation, found: Annotations) -> str:
     """The sentence about a line."""
     parts = []
     if one.self_ps:
-        parts.append(f"{one.share:.1%} of the self time of all ops on the {found.place} ({duration(one.self_ps)})")
+        parts.append(
+            f"{one.share:.1%} of the self time of all ops on the {_PLACES[found.place]} ({duration(one.self_ps)})"
+        )
     if one.memory_bytes:
         parts.append(f"{_size(one.memory_bytes)} at the peak of {found.memory_of} ({one.memory_share:.1%} of it)")
     return ", ".join(parts)
@@ -126,9 +129,8 @@ def _about(found: Annotations) -> str:
     parts = []
     if found.total_ps:
         located = found.located_ps / found.total_ps
-        parts.append(
-            f"time: self time of ops on the {found.place}, {duration(found.total_ps)} in all, {located:.1%} with a line"
-        )
+        whole = f"{duration(found.total_ps)} in all, {located:.1%} with a line"
+        parts.append(f"time: self time of ops on the {_PLACES[found.place]}, {whole}")
     if found.memory_of:
         parts.append(f"memory: at the peak of {found.memory_of}, {_size(found.peak_bytes)}")
     return "; ".join(parts) or "neither time nor memory has lines"

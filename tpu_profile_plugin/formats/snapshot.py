@@ -35,7 +35,7 @@ def _read(content: U8) -> Unpacked:
         )
         skipped.append(Skipped(0, 0, text, "untimed_entries"))
     if cut:
-        text = f"The call stacks of {cut:,} blocks were left out: together they take more than the file and 64 MiB."
+        text = f"{cut:,} call stacks were left out: all together take more than the file and 64 MiB."
         skipped.append(Skipped(0, 0, text, "long_stacks"))
     return Unpacked(space, tuple(skipped))
 

@@ -50,6 +50,11 @@ impl Texts {
         number
     }
 
+    /// The number of a text that is known.
+    pub fn known(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
     /// The number of an argument's name; None for those that are left out.
     pub fn key(&mut self, name: &str) -> Option<u32> {
         let number = self.number(name);

@@ -95,24 +95,23 @@ impl Stacks {
             python.iter().map(|frame| format!("{}:{} ({})", frame.file, frame.line, frame.name)).collect();
         let lines = lines.join("\n");
         let op = if path.is_empty() { String::new() } else { format!("{}:PyTorch", path.join("/")) };
+        let kept = self.text(begin_of(&lines, MOST_STACK));
+        self.left_out += u64::from(kept == 0 && !lines.is_empty());
         Stack {
             source: own.map_or(0, |frame| self.text(&format!("{}:{}", frame.file, frame.line))),
-            lines: self.text(begin_of(&lines, MOST_STACK)),
+            lines: kept,
             op: self.text(&op),
         }
     }
 
     /// The number of a text; 0 if there is no room for it.
     fn text(&mut self, text: &str) -> u32 {
-        if text.is_empty() {
-            return 0;
+        if let Some(known) = self.texts.known(text) {
+            return known;
         }
         match self.left.checked_sub(text.len() + 64) {
             Some(left) => self.left = left,
-            None => {
-                self.left_out += 1;
-                return 0;
-            }
+            None => return 0,
         }
         self.texts.number(text)
     }

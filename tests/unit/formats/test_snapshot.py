@@ -235,6 +235,19 @@ def test_shared_lists_do_not_multiply() -> None:
     assert found.stack_of_calls.texts[1].count("\n") == 63
 
 
+def test_equal_call_stacks_are_kept_once_and_too_many_are_left_out() -> None:
+    """20,000 blocks with call stacks of 4 KiB: one, and one each."""
+    shared = [frame(f"/home/me/{'a' * 200}.py", line, "f") for line in range(19)]
+    equal = [entry("alloc", i, 512 * i, 512, shared) for i in range(20_000)]
+    made = unpack(dumped(snapshot([], equal)))
+    assert not made.skipped
+    assert len(made.space) < 4 << 20
+    different = [entry("alloc", i, 512 * i, 512, [frame("/b.py", i, "f"), *shared]) for i in range(20_000)]
+    made = unpack(dumped(snapshot([], different)))
+    assert [part.code for part in made.skipped] == ["long_stacks"]
+    assert len(made.space) < 100 << 20
+
+
 def test_a_list_within_itself_is_harmless() -> None:
     loop: list[Any] = []
     loop.append(loop)
