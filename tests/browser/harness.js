@@ -14,7 +14,7 @@ export * from "./servers.js";
 export const ARTIFACTS = process.env.BROWSER_ARTIFACTS ?? path.join(ROOT, "build", "browser-artifacts");
 
 /** Calls `probe` until it returns something truthy, and returns that. */
-export async function until(what, probe, timeout = 30_000) {
+export async function until(what, probe, timeout = 120_000) {
   let last;
   for (const deadline = Date.now() + timeout; Date.now() < deadline; await pause(50)) {
     try {
@@ -79,7 +79,7 @@ export function text(frame) {
 }
 
 /** Waits until the page shows `wanted` (a string or regular expression) and returns its whole text. */
-export async function shows(tab, wanted, timeout = 30_000) {
+export async function shows(tab, wanted, timeout = 120_000) {
   let last = "";
   const matches = (seen) => (wanted instanceof RegExp ? wanted.test(seen) : seen.includes(wanted));
   return until(`"${wanted}" on the page`, async () => matches((last = await text(tab.frame()))) && last, timeout).catch((error) => {

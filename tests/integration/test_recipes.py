@@ -19,6 +19,7 @@ import tpu_profile_plugin
 from tpu_profile_plugin.tools import registry
 
 TESTS = Path(__file__).parents[1]
+pytestmark = pytest.mark.timeout(600)  # on a busy machine
 US = 10**6
 ASK = """
 import json, sys
@@ -67,7 +68,7 @@ class Copy:
         done = subprocess.run(
             [sys.executable, *arguments],
             env={**os.environ, "PYTHONPATH": folders, **caches, **settings},
-            cwd=self.package.parent, capture_output=True, text=True, timeout=100, check=False,
+            cwd=self.package.parent, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr or done.stdout
         return done.stdout
