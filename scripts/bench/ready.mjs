@@ -3,4 +3,4 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-execFileSync("bash", ["-c", ". scripts/setup && ready && npm_packages tests/browser"], { cwd: ROOT, stdio: ["ignore", 2, 2] });
+execFileSync("bash", ["-c", "CORE_PROFILE=release; . scripts/setup && ready && npm_packages tests/browser"], { cwd: ROOT, stdio: ["ignore", 2, 2] });

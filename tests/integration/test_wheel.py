@@ -24,6 +24,12 @@ from builders.servers.server_process import running_tensorboard
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demo"
+CRATE = """
+[profile.fast.package.tpu-profile-native]
+opt-level = 0
+debug-assertions = false
+overflow-checks = false
+"""
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -73,12 +79,13 @@ def sdist(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from nothing but the source distribution; the dependencies' compiled crates are reused.
 
-    The crate itself is compiled without optimization, in a fraction of the time: what it computes is tested elsewhere.
+    The crate itself is compiled without optimization and checks, in a fraction of the time: what it computes is tested
+    elsewhere.
     Node.js and npm are replaced by commands that fail, and the package with Node.js cannot be imported.
     """
     settings = sdist.parent / ".cargo"
     settings.mkdir()
-    (settings / "config.toml").write_text("[profile.release.package.tpu-profile-native]\nopt-level = 0\n")
+    (settings / "config.toml").write_text(CRATE)
     without_node = tmp_path_factory.mktemp("without_node")
     for name in ("node", "npm"):
         put(without_node, name, f"echo 'there is no {name}' >&2; exit 127")
@@ -87,7 +94,8 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         **os.environ,
         "PATH": os.pathsep.join([str(without_node), os.environ["PATH"]]),
         "PYTHONPATH": str(without_node),
-        "CARGO_TARGET_DIR": str(ROOT / "native" / "target"),
+        "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "native" / "target")),
+        "MATURIN_PEP517_ARGS": "--profile=fast",
     }
     return backend("build_wheel", tmp_path_factory.mktemp("wheel"), sdist, environment)
 
