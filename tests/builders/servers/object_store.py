@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 BUCKET = "bucket"
-START_SECONDS = 60.0
+START_SECONDS = 200.0
 
 
 class ObjectStore:
