@@ -138,7 +138,7 @@ const DONE = [
 
 /** What is said in our guide, or in the advice of a rule: numbers, file, pattern. */
 const SAID = [
-  [[1, 126], "README.md", /pip install tpu-profile-plugin[\s\S]*tensorboard --logdir/],
+  [[1, 126], "README.md", /^pip install \.[\s\S]*^tensorboard --logdir/m],
   [[2], "CONTRIBUTING.md", /TensorFlow, JAX and xprof are never imported/],
   [[99, 262], "docs/user/memory.md", /Out of memory allocating/],
   [[127], "docs/user/faq.md", /NVreg_RestrictProfilingToAdminUsers=0[\s\S]*privileged=true[\s\S]*extras\/CUPTI\/lib64/],
