@@ -19,8 +19,10 @@ from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 LEAST_RUNS = 3
 """Fewest runs on each side of a shift: one or two may be those of a busy machine."""
+LEAST_KNOWN = 12
+"""With fewer runs, how far they vary is not known well enough to tell an outlier."""
 ALARM = 0.05
-"""Chance that a series without a shift is said to have one: 0.4 false alarms in 100 runs that are judged one by
+"""Chance that a series without a shift is said to have one: about one false alarm in 100 runs that are judged one by
 one as they come, and nine of ten shifts of three deviations within three runs (simulated)."""
 _UNEQUAL = 0.002
 """Below this probability of equal variances, the t test does not pool them (Welch)."""
@@ -62,19 +64,21 @@ def shifts(values: F64, alarm: float = ALARM) -> list[Shift]:
     Values that are alone far from both neighbours count as the median of the three.
     """
     values = without_spikes(values)
-    found: list[int] = []
+    found: dict[int, float] = {}
     _split(values, 0, len(values), alarm, found)
     for width in _WINDOWS:
         for begin in range(0, max(len(values) - width // 2, 0), width // 2) if len(values) > width else ():
-            inside: list[int] = []
+            inside: dict[int, float] = {}
             _split(values, begin, min(begin + width, len(values)), alarm, inside)
-            found += [one for one in inside if all(abs(one - other) > LEAST_RUNS for other in found)]
-    return _confirmed(values, sorted(found), alarm)
+            for at, chance in inside.items():
+                same = next((other for other in found if abs(at - other) <= LEAST_RUNS), at)
+                found[same] = min(chance, found.get(same, 1.0))
+    return _confirmed(values, sorted(found.items()), alarm)
 
 
 def without_spikes(values: F64) -> F64:
     """Values that are alone far from both of their neighbours replaced by the median of the three."""
-    if len(values) < 2 * LEAST_RUNS:
+    if len(values) < LEAST_KNOWN:
         return values
     middle = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, 1, "edge"), 3), axis=1)
     middle[0], middle[-1] = values[0], values[-1]  # what is before and after them is not known
@@ -87,18 +91,19 @@ def spread(values: F64) -> float:
     return float(_MAD * np.median(np.abs(np.diff(values))) / math.sqrt(2)) if len(values) > 1 else 0.0
 
 
-def _split(values: F64, begin: int, end: int, alarm: float, found: list[int]) -> None:
-    """Adds the shifts within a segment, largest first."""
+def _split(values: F64, begin: int, end: int, alarm: float, found: dict[int, float]) -> None:
+    """Adds the shifts within a segment with their chances there, largest first."""
     part = values[begin:end]
     if len(part) < 2 * LEAST_RUNS:
         return
     clearest = _clearest_split(part)
-    if _chance(part[:clearest], part[clearest:]) >= alarm:
+    least = _chance(part[:clearest], part[clearest:])
+    if least >= alarm:
         return
     at = _best_split(part) if len(part) <= _MOST_PAIRS else clearest
     if _chance(part[:at], part[at:]) >= alarm:
         at = clearest
-    found.append(begin + at)
+    found[begin + at] = least
     _split(values, begin, begin + at, alarm, found)
     _split(values, begin + at, end, alarm, found)
 
@@ -186,23 +191,24 @@ def _alike(residuals: F64) -> float:
     return min(max(found, 0.0), 0.9)
 
 
-def _confirmed(values: F64, found: Sequence[int], alarm: float) -> list[Shift]:
+def _confirmed(values: F64, found: Sequence[tuple[int, float]], alarm: float) -> list[Shift]:
     """The shifts that stay clear between their neighbours; the least clear one goes first.
 
-    Each is put where it is clearest between its neighbours: in a window it was found without all values around.
+    Each is put where it is clearest between its neighbours: in a window it was found without all values around. None
+    becomes clearer than it was when it was found: neighbours that are chosen leave the values that suit it.
     """
-    kept = list(found)
+    kept, as_found = [at for at, _ in found], [chance for _, chance in found]
     while kept:
         for row in range(len(kept)):
             begin, end = [0, *kept][row], [*kept, len(values)][row + 1]
             if end - begin >= 2 * LEAST_RUNS:
                 kept[row] = begin + _clearest_split(values[begin:end])
         sides = _sides(values, kept)
-        chances = [_chance(before, after) for before, after in sides]
+        chances = [max(chance, _chance(*side)) for chance, side in zip(as_found, sides, strict=True)]
         worst = int(np.argmax(chances))
         if chances[worst] < alarm:
             return [_shift(at, *side, chance) for at, side, chance in zip(kept, sides, chances, strict=True)]
-        del kept[worst]
+        del kept[worst], as_found[worst]
     return []
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from tpu_profile_plugin.analysis.trend.change_points import (
+    LEAST_KNOWN,
     LEAST_RUNS,
     Shift,
     discoveries,
@@ -28,6 +29,8 @@ _CONTROL_SHARE = 0.002
 """Places of a smaller share of the step vary by themselves."""
 _MOST_WEIGHT = 0.125
 """No place counts for more among those that tell it: half of the weight has to agree."""
+_MIDDLE = (1 / 3, 2 / 3)
+"""The part of the weight whose factors count, in order of their size."""
 _LEAST_PRESENT = 0.8
 """Places that are in fewer of the runs tell nothing of the machine."""
 _LEAST_EFFECT = 0.0005
@@ -40,6 +43,15 @@ _LEAST_LASTING = 0.05
 """What all places share and that lasts is taken away as it is from this share of the step on; less may be noise."""
 _UNEQUAL = 1 / 3
 """When a machine gets busier, the step takes up to this share of the change more or less than most places."""
+_ALONE = 0.005
+"""Chance of a shift of the step that no place confirms: runs are judged again whenever one is added."""
+_ALONE_PLACES = 0.002
+"""Share of false ones among shifts of places that no shift of the step confirms: there are many places, too."""
+_CONFIRMING = 0.5
+"""Share of a shift of the step that places have to make to confirm it."""
+_MOST_SLOPE = 2.0
+"""What a place takes more, at most, as a multiple of what all share."""
+_MAD = 1.4826
 _NEAR = 2
 """Shifts at most this many runs apart are one."""
 
@@ -166,17 +178,19 @@ def _changed(before: RunSummary, after: RunSummary) -> str:
 def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     step = np.array([one.step_ps for one in runs])
     places, times = columns_of(runs)
-    factor = common_factor(times, step)
-    adjusted = without_factor(step, factor)
+    of_places, sure = _shifted(places, times, step)
+    changed = {one.place.key for one in of_places if one.shifts}
+    factor = common_factor(times, step, [row for row, place in enumerate(places) if place.key in changed])
+    adjusted = without_factor(step, factor, _level(factor))
     raw, left = (spread(np.log(values)) for values in (step, adjusted))
     explained = max(1 - (left / raw) ** 2, 0.0) if raw else 0.0
-    of_places = _shifted(places, times, step)
-    events = _events(tuple(shifts(adjusted)), of_places, adjusted, np.log(factor))
+    of_step = tuple(one for one in shifts(adjusted) if one.chance < _ALONE or _is_confirmed(one, of_places))
+    events = _events(of_step, of_places, sure, adjusted, np.log(factor))
     conditions = runs[-1].conditions
     assert conditions is not None
     return Series(
         *(conditions, reason, tuple(runs), step, factor, adjusted, explained, (raw, left), of_places, events),
-        machine=tuple(shifts(factor)) if explained else (),
+        machine=tuple(shifts(factor, _ALONE)) if explained else (),
     )
 
 
@@ -197,21 +211,22 @@ def columns_of(runs: Sequence[RunSummary]) -> tuple[list[PlaceTime], F64]:
     return places, times
 
 
-def common_factor(times: F64, step: F64, leave: int = -1) -> F64:
+def common_factor(times: F64, step: F64, leave: Sequence[int] = ()) -> F64:
     """float64[n]: what most places take longer in a run than usual, as a factor; 1 without enough places.
 
-    The weighted median of their factors, in which no place counts for much, so that a change of a few does not tell of
-    the machine.
+    The weighted mean of the middle third of their factors, in which no place counts for much, so that a change of a few
+    does not tell of the machine. A median would be the factor of one place, which would not vary without it.
 
     Args:
       times: float64[n, k] by run and place.
       step: float64[n].
-      leave: a place that is left out.
+      leave: places that are left out where others are enough, as those that shift, which would hide a part of it.
     """
     share = np.median(times, axis=0) / max(float(np.median(step)), 1e-9)
     known = (share >= _CONTROL_SHARE) & ((times > 0).mean(axis=0) >= _LEAST_PRESENT)
-    if leave >= 0:
-        known[leave] = False
+    others = known.copy()
+    others[list(leave)] = False
+    known = others if others.sum() >= _LEAST_CONTROLS else known
     if known.sum() < _LEAST_CONTROLS or len(step) < 2 * LEAST_RUNS:
         return np.ones(len(step))
     chosen = times[:, known]
@@ -219,29 +234,45 @@ def common_factor(times: F64, step: F64, leave: int = -1) -> F64:
     usual = np.array([np.median(column[column > 0]) for column in chosen.T])
     factors = np.where(chosen > 0, chosen, np.nan) / usual
     order = np.argsort(factors, axis=1)  # NaN last
-    reached = np.cumsum(np.where(np.isnan(factors), 0.0, weight)[np.arange(len(step))[:, None], order], axis=1)
-    middle = (reached >= reached[:, -1:] / 2).argmax(axis=1)
-    found: F64 = np.take_along_axis(factors, order, axis=1)[np.arange(len(step)), middle]
+    weights = np.take_along_axis(np.where(np.isnan(factors), 0.0, weight), order, axis=1)
+    reached = np.cumsum(weights, axis=1)
+    ends = reached[:, -1:] * np.array(_MIDDLE)
+    inside = np.minimum(reached, ends[:, 1:]) - np.maximum(reached - weights, ends[:, :1])
+    inside = np.maximum(inside, 0.0)
+    ordered = np.nan_to_num(np.take_along_axis(factors, order, axis=1))
+    found: F64 = (inside * ordered).sum(axis=1) / inside.sum(axis=1)
     return found
 
 
-def without_factor(values: F64, factor: F64) -> F64:
-    """Values without what the factor explains of their changes from run to run, by least squares over logarithms.
+def without_factor(values: F64, factor: F64, level: F64) -> F64:
+    """Values without what the factor explains of their changes from run to run, as strongly as they respond;
+    with few runs, it is taken that they respond as most places do.
 
-    Nothing is taken away where that leaves no less: noise of the factor would be added.
+    Nothing is taken away where that leaves no less: noise of the factor would be added. `level`: see `_level`.
     """
     if len(values) < 2 * LEAST_RUNS or not bool((values > 0).all()):
         return values
-    level = _level(factor)
     values, factor = values / level, factor / level
     rises, of_factor = np.diff(np.log(values)), np.diff(np.log(factor))
-    usual = np.abs(rises) <= 4 * max(spread(np.log(values)) * math.sqrt(2), 1e-12)  # no shift, no outlier
-    squares = float((of_factor[usual] ** 2).sum())
-    if not squares:
-        return values
-    slope = min(max(float((rises[usual] * of_factor[usual]).sum()) / squares, 0.0), 1.0)
+    slope = 1.0 if len(values) < LEAST_KNOWN else _slope(rises, of_factor)
     adjusted: F64 = values / factor**slope
-    return adjusted if spread(np.log(adjusted)) < spread(np.log(values)) else values
+    return adjusted if np.abs(rises - slope * of_factor).sum() < np.abs(rises).sum() else values
+
+
+def _slope(rises: F64, of_factor: F64) -> float:
+    """How strongly values rise with the factor, of logarithms: least squares without what is far from most."""
+    weight = np.abs(of_factor)
+    if not weight.any():
+        return 0.0
+    ratios = np.divide(rises, of_factor, out=np.zeros_like(rises), where=weight > 0)
+    order = np.argsort(ratios)
+    total = np.cumsum(weight[order])
+    slope = ratios[order[np.searchsorted(total, total[-1] / 2)]]  # least absolute deviations
+    left = np.abs(rises - slope * of_factor)
+    usual = left <= 3 * _MAD * float(np.median(left))  # no shift, no outlier
+    squares = float((of_factor[usual] ** 2).sum())
+    found = float((rises[usual] * of_factor[usual]).sum()) / squares if squares else float(slope)
+    return min(max(found, 0.0), _MOST_SLOPE)
 
 
 def _level(factor: F64) -> F64:
@@ -257,32 +288,41 @@ def _lasting(factor: F64) -> list[Shift]:
     return [one for one in shifts(factor) if abs(one.delta) >= _LEAST_LASTING * one.before]
 
 
-def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[PlaceSeries, ...]:
-    """The places with those of their shifts that count among so many; the largest first."""
+def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[tuple[PlaceSeries, ...], float]:
+    """The places with those of their shifts that count among so many, the largest first; the chance of sure ones."""
     shared = common_factor(times, step)
+    level = _level(shared)
     usual, found = float(np.median(step)), []
     heavy = np.median(times, axis=0) >= _MOST_WEIGHT / 4 * usual
     for row, place in enumerate(places):
-        factor = common_factor(times, step, row) if heavy[row] else shared
-        adjusted = times[:, row] / factor
+        factor = common_factor(times, step, [row]) if heavy[row] else shared
+        adjusted = without_factor(times[:, row], factor, level) if (times[:, row] > 0).all() else times[:, row] / factor
         found.append(PlaceSeries(place, times[:, row], adjusted, tuple(shifts(adjusted))))
-    every = [shift.chance for one in found for shift in one.shifts]
-    counts = iter(discoveries(np.array(every), len(every) + sum(not one.shifts for one in found)).tolist())
+    every = np.array([shift.chance for one in found for shift in one.shifts])
+    tests = len(every) + sum(not one.shifts for one in found)
+    counts = iter(discoveries(every, tests).tolist())
+    sure = every[discoveries(every, tests, _ALONE_PLACES)].max(initial=0.0)
     kept = [
         replace(one, shifts=tuple(s for s in one.shifts if next(counts) and abs(s.delta) >= _LEAST_EFFECT * usual))
         for one in found
     ]
-    return tuple(sorted(kept, key=lambda one: -float(one.ps.mean())))
+    return tuple(sorted(kept, key=lambda one: -float(one.ps.mean()))), float(sure)
+
+
+def _is_confirmed(shift: Shift, places: Sequence[PlaceSeries]) -> bool:
+    """Whether places that shift there by themselves make most of a shift of the step."""
+    near = [own.delta for one in places for own in one.shifts if abs(own.index - shift.index) <= _NEAR]
+    return sum(near) / shift.delta >= _CONFIRMING
 
 
 def _events(
-    of_step: Sequence[Shift], places: Sequence[PlaceSeries], adjusted: F64, log_factor: F64
+    of_step: Sequence[Shift], places: Sequence[PlaceSeries], sure: float, adjusted: F64, log_factor: F64
 ) -> tuple[Event, ...]:
     points = {shift.index: shift for shift in of_step}
     alone: dict[int, list[PlaceSeries]] = {}
     for one in places:
         for own in one.shifts:
-            if not any(abs(own.index - index) <= _NEAR for index in points):
+            if own.chance <= sure and not any(abs(own.index - index) <= _NEAR for index in points):
                 near = next((index for index in alone if abs(own.index - index) <= _NEAR), own.index)
                 alone.setdefault(near, []).append(one)
     ends = sorted([0, *points, *alone, len(adjusted)])
