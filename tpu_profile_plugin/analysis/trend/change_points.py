@@ -7,6 +7,7 @@ pass looks into windows, in which a shift up and a later one down do not hide ea
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def shifts(values: F64, alarm: float = ALARM) -> list[Shift]:
     found: dict[int, float] = {}
     _split(values, 0, len(values), alarm, found)
     for width in _WINDOWS:
-        for begin in range(0, max(len(values) - width // 2, 0), width // 2) if len(values) > width else ():
+        for begin in _windows(values, width, alarm) if len(values) > width else ():
             inside: dict[int, float] = {}
             _split(values, begin, min(begin + width, len(values)), alarm, inside)
             for at, chance in inside.items():
@@ -89,6 +90,29 @@ def without_spikes(values: F64) -> F64:
 def spread(values: F64) -> float:
     """The standard deviation around a level that may shift: by differences of neighbours, which few shifts change."""
     return float(_MAD * np.median(np.abs(np.diff(values))) / math.sqrt(2)) if len(values) > 1 else 0.0
+
+
+def _windows(values: F64, width: int, alarm: float) -> list[int]:
+    """Begins of the windows that may have a shift: `_split` would find none in the others."""
+    begins = np.arange(0, len(values) - width // 2, width // 2)
+    whole = begins[begins + width <= len(values)]
+    inside = np.lib.stride_tricks.sliding_window_view(values, width)[whole]
+    inside = inside - inside.mean(axis=1, keepdims=True)
+    split, n, m = _splits(inside[0])
+    between = (np.cumsum(inside, axis=1)[:, split - 1] ** 2 * (1 / n + 1 / m)).max(axis=1)
+    squares = (inside**2).sum(axis=1) - between
+    clear = between * (width - 2) >= _least_t(width, alarm) ** 2 * squares
+    return [*whole[clear].tolist(), *begins[len(whole) :].tolist()]
+
+
+@functools.cache
+def _least_t(count: int, alarm: float) -> float:
+    """A t, nearly the least, with which the best split of `count` normal values may have a chance below `alarm`."""
+    low, high = 0.0, 20.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _of_best(math.erfc(middle / math.sqrt(2)), count) < alarm else (middle, high)
+    return low
 
 
 def _split(values: F64, begin: int, end: int, alarm: float, found: dict[int, float]) -> None:
