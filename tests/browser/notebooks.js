@@ -1,6 +1,6 @@
 // Notebooks in JupyterLab and marimo: servers on a directory, and cells that are run in a browser.
-import { spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { freePort, pause, ROOT, temporaryDirectory, until } from "./harness.js";
@@ -10,6 +10,13 @@ const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-p
 export const NOTEBOOK = process.env.PROFILE_NOTEBOOK_PYTHON ?? path.join(ENVS, "notebook", "bin", "python");
 export const skip = existsSync(NOTEBOOK) ? false : "no environment with JupyterLab: run scripts/setup_frameworks";
 
+/** Where an environment made by hand has PyTorch, for the interpreter above; undefined without one. */
+const TORCH = [path.join(process.env.PROFILE_TORCH_PYTHON ?? path.join(ENVS, "torch", "bin", "python"), "../../lib")]
+  .filter((lib) => existsSync(lib))
+  .flatMap((lib) => readdirSync(lib).map((version) => path.join(lib, version, "site-packages")))
+  .find((place) => existsSync(path.join(place, "torch")));
+export const skipTorch = skip || (TORCH ? false : "no environment with PyTorch for notebooks");
+
 /** Starts a server of notebooks in a directory of its own and waits until it answers at `ready`. */
 async function start(command, ready, directory) {
   const port = await freePort();
@@ -18,7 +25,13 @@ async function start(command, ready, directory) {
   const server = spawn(NOTEBOOK, command(port), {
     cwd: directory,
     // JupyterLab writes settings below its home.
-    env: { ...process.env, HOME: cache.directory, XDG_CACHE_HOME: cache.directory, PYTHONPATH: ROOT, JAX_PLATFORMS: "cpu" },
+    env: {
+      ...process.env,
+      HOME: cache.directory,
+      XDG_CACHE_HOME: cache.directory,
+      PYTHONPATH: [ROOT, TORCH].filter(Boolean).join(path.delimiter),
+      JAX_PLATFORMS: "cpu",
+    },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
@@ -56,9 +69,11 @@ export function startJupyter(directory) {
   return start((port) => ["-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", `--port=${port}`, ...open], "/api", directory);
 }
 
-/** marimo on one notebook, whose cells run when it is opened. */
-export function startMarimo(directory, file) {
-  const quiet = ["--headless", "--no-token", "--skip-update-check", "--host", "127.0.0.1"];
+/** marimo on a notebook of Jupyter, whose cells run when it is opened. */
+export function startMarimo(directory, notebook) {
+  const file = path.join(directory, `${path.basename(notebook, ".ipynb")}.py`);
+  execFileSync(NOTEBOOK, ["-m", "marimo", "convert", notebook, "-o", file], { cwd: directory, stdio: "ignore" });
+  const quiet = ["--headless", "--no-token", "--host", "127.0.0.1"];
   return start((port) => ["-m", "marimo", "run", file, ...quiet, "--port", String(port)], "/", directory);
 }
 
@@ -69,14 +84,15 @@ export function writeNotebook(file, cells) {
   writeFileSync(file, JSON.stringify({ cells: code, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 5 }));
 }
 
-/** The frame of the only widget on a page. */
-export function widgetFrame(page, timeout = 120_000) {
+/** The frames of all widgets on a page, when there are so many and all show a page. */
+export function widgetFrames(page, count, timeout = 120_000) {
   return until(
-    "the frame of the widget",
+    `${count} frames of widgets`,
     async () => {
       const elements = await page.$$("iframe[data-profile-widget]");
-      const frame = elements.length === 1 && (await elements[0].contentFrame());
-      return frame && (await frame.evaluate(() => document.querySelector("main") !== null)) && frame;
+      const frames = await Promise.all(elements.map((element) => element.contentFrame()));
+      const ready = frames.map((frame) => frame?.evaluate(() => document.querySelector("main") !== null));
+      return frames.length === count && (await Promise.all(ready)).every(Boolean) && frames;
     },
     timeout,
   );
@@ -104,6 +120,8 @@ export async function openLab(browser, server, notebook, { width = 1280, height 
       await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart());
       await idle();
     },
+    /** Runs all cells. */
+    runAll: () => command("notebook:run-all-cells"),
     /** Runs a code cell. */
     runCell: (index) =>
       page.evaluate(async (which) => {

@@ -7,7 +7,7 @@ import { ALL } from "./browsers.js";
 import { Keeper, listen } from "./shared.js";
 
 /** Files that are about no browser, or whose result does not depend on it: they run once. The longest come first. */
-const ONCE = ["one_story.test.js", "accessibility.test.js", "statements.test.js", "words.test.js", "xprof_pages.test.js"];
+const ONCE = ["notebook.test.js", "one_story.test.js", "accessibility.test.js", "statements.test.js", "words.test.js", "xprof_pages.test.js"];
 
 const keeper = new Keeper();
 const address = await listen(keeper);

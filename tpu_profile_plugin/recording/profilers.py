@@ -112,7 +112,7 @@ class PyTorch(Profiler):
                 with_modules=self.wanted.python,
                 profile_memory=self.wanted.memory,
             )
-        self._running.start()
+            self._running.start()
 
     def end(self) -> None:
         cuda = self.framework.cuda

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Kernel } from "./kernel";
 import type { Channel, Condition } from "./kernel";
 
@@ -25,6 +25,8 @@ beforeEach(() => {
   [sent, said, dead] = [[], [], false];
   kernel = new Kernel(channel, "v", (condition) => said.push(condition));
 });
+
+afterEach(() => vi.useRealTimers());
 
 describe("questions to the kernel", () => {
   it("are answered in parts, each view its own", async () => {
