@@ -89,7 +89,7 @@ export function widgetFrames(page, count, timeout = 120_000) {
   return until(
     `${count} frames of widgets`,
     async () => {
-      const elements = await page.$$("iframe[data-profile-widget]");
+      const elements = await page.$$(">>> iframe[data-profile-widget]");
       const frames = await Promise.all(elements.map((element) => element.contentFrame()));
       const ready = frames.map((frame) => frame?.evaluate(() => document.querySelector("main") !== null));
       return frames.length === count && (await Promise.all(ready)).every(Boolean) && frames;

@@ -30,7 +30,9 @@ const SAID: Readonly<Record<Condition, string>> = {
   slow: "The kernel does not answer: it runs a cell, and the page waits; or it was restarted, then run this cell again.",
   lost: "The kernel was restarted or has ended: run this cell again.",
 };
-const DOCUMENT = '<!doctype html><html lang="en"><head><meta charset="utf-8"></head><body><div id="app"></div></body></html>';
+/** The document of the frame: nothing is requested, and nothing runs but the script of the pages. */
+const documentOf = (nonce: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; img-src data: blob:; base-uri 'none'; form-action 'none'"></head><body><div id="app"></div></body></html>`;
 /** The pages for all widgets of a notebook's document, by their build. */
 const KEPT = Symbol.for("tpu_profile_plugin.pages");
 
@@ -58,10 +60,12 @@ function pagesOf(kernel: Kernel, build: string): Promise<Pages> {
 }
 
 /** Puts the pages into the document of the frame. */
-function start(own: Document, { script, style }: Pages): void {
+function start(own: Document, { script, style }: Pages, nonce: string): void {
   const sheet = own.createElement("style");
+  sheet.nonce = nonce;
   sheet.textContent = style;
   const code = own.createElement("script");
+  code.nonce = nonce;
   code.type = "module";
   code.textContent = script;
   own.head.append(sheet);
@@ -120,11 +124,12 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     if (!own) return;
     own.profileNotebook = notebook;
     pagesOf(kernel, model.get("build")).then(
-      (pages) => start(own.document, pages),
+      (pages) => start(own.document, pages, nonce),
       () => (note.textContent = SAID.lost),
     );
   });
-  frame.srcdoc = DOCUMENT;
+  const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  frame.srcdoc = documentOf(nonce);
   box.append(frame);
   el.append(note, box);
   return () => {
