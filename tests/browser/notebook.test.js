@@ -127,7 +127,7 @@ async function assertDemo(page, frames) {
 
 h.inChromium("the demos that record themselves", ({ browser }) => {
   for (const [demo, skip] of Object.entries({ record_jax: n.skip, record_pytorch: n.skipTorch })) {
-    test(`${demo} in JupyterLab`, { skip, timeout: 400_000 }, async () => {
+    test(`${demo} in JupyterLab`, { skip, timeout: 600_000 }, async () => {
       copyFileSync(path.join(h.DEMO, `${demo}.ipynb`), path.join(work.directory, `${demo}.ipynb`));
       const lab = await n.openLab(browser(), server, `${demo}.ipynb`, { height: 4000 });
       await lab.runAll();
@@ -135,7 +135,7 @@ h.inChromium("the demos that record themselves", ({ browser }) => {
       await lab.page.close();
     });
 
-    test(`${demo} in marimo`, { skip, timeout: 400_000 }, async (t) => {
+    test(`${demo} in marimo`, { skip, timeout: 600_000 }, async (t) => {
       const marimo = await n.startMarimo(work.directory, path.join(h.DEMO, `${demo}.ipynb`));
       t.after(marimo.stop);
       const page = await browser().newPage();
