@@ -1,6 +1,5 @@
 // The widget in notebooks: what its pages show, how Python and they share the view, and what happens to the kernel.
 import assert from "node:assert/strict";
-import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import * as h from "./harness.js";
@@ -125,24 +124,14 @@ async function assertDemo(page, frames) {
   assert.ok((await timeline(trace)).boxes > 20);
 }
 
-h.inChromium("the demos that record themselves", ({ browser }) => {
-  for (const [demo, skip] of Object.entries({ record_jax: n.skip, record_pytorch: n.skipTorch })) {
-    test(`${demo} in JupyterLab`, { skip, timeout: 600_000 }, async () => {
-      copyFileSync(path.join(h.DEMO, `${demo}.ipynb`), path.join(work.directory, `${demo}.ipynb`));
-      const lab = await n.openLab(browser(), server, `${demo}.ipynb`, { height: 4000 });
-      await lab.runAll();
-      await assertDemo(lab.page, await n.widgetFrames(lab.page, 2, SLOW));
-      await lab.page.close();
-    });
-
-    test(`${demo} in marimo`, { skip, timeout: 600_000 }, async (t) => {
-      const marimo = await n.startMarimo(work.directory, path.join(h.DEMO, `${demo}.ipynb`));
-      t.after(marimo.stop);
-      const page = await browser().newPage();
-      await page.setViewport({ width: 1280, height: 4000 });
-      await page.goto(marimo.origin);
-      await assertDemo(page, await n.widgetFrames(page, 2, SLOW));
-      await page.close();
-    });
-  }
+h.inChromium("a demo that records itself", ({ browser }) => {
+  test("shows its run in marimo", { skip: n.skip, timeout: 600_000 }, async (t) => {
+    const marimo = await n.startMarimo(work.directory, path.join(h.DEMO, "record_jax.ipynb"));
+    t.after(marimo.stop);
+    const page = await browser().newPage();
+    await page.setViewport({ width: 1280, height: 4000 });
+    await page.goto(marimo.origin);
+    await assertDemo(page, await n.widgetFrames(page, 2, SLOW));
+    await page.close();
+  });
 });

@@ -1,6 +1,6 @@
 // Notebooks in JupyterLab and marimo: servers on a directory, and cells that are run in a browser.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { freePort, pause, ROOT, temporaryDirectory, until } from "./harness.js";
@@ -9,13 +9,6 @@ const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-p
 /** The interpreter with JupyterLab and marimo, which scripts/setup_frameworks makes. */
 export const NOTEBOOK = process.env.PROFILE_NOTEBOOK_PYTHON ?? path.join(ENVS, "notebook", "bin", "python");
 export const skip = existsSync(NOTEBOOK) ? false : "no environment with JupyterLab: run scripts/setup_frameworks";
-
-/** Where an environment made by hand has PyTorch, for the interpreter above; undefined without one. */
-const TORCH = [path.join(process.env.PROFILE_TORCH_PYTHON ?? path.join(ENVS, "torch", "bin", "python"), "../../lib")]
-  .filter((lib) => existsSync(lib))
-  .flatMap((lib) => readdirSync(lib).map((version) => path.join(lib, version, "site-packages")))
-  .find((place) => existsSync(path.join(place, "torch")));
-export const skipTorch = skip || (TORCH ? false : "no environment with PyTorch for notebooks");
 
 /** Starts a server of notebooks in a directory of its own and waits until it answers at `ready`. */
 async function start(command, ready, directory) {
@@ -29,7 +22,7 @@ async function start(command, ready, directory) {
       ...process.env,
       HOME: cache.directory,
       XDG_CACHE_HOME: cache.directory,
-      PYTHONPATH: [ROOT, TORCH].filter(Boolean).join(path.delimiter),
+      PYTHONPATH: ROOT,
       JAX_PLATFORMS: "cpu",
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -120,8 +113,6 @@ export async function openLab(browser, server, notebook, { width = 1280, height 
       await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart());
       await idle();
     },
-    /** Runs all cells. */
-    runAll: () => command("notebook:run-all-cells"),
     /** Runs a code cell. */
     runCell: (index) =>
       page.evaluate(async (which) => {
