@@ -18,13 +18,7 @@ async function start(command, ready, directory) {
   const server = spawn(NOTEBOOK, command(port), {
     cwd: directory,
     // JupyterLab writes settings below its home.
-    env: {
-      ...process.env,
-      HOME: cache.directory,
-      XDG_CACHE_HOME: cache.directory,
-      PYTHONPATH: ROOT,
-      JAX_PLATFORMS: "cpu",
-    },
+    env: { ...process.env, HOME: cache.directory, XDG_CACHE_HOME: cache.directory, PYTHONPATH: ROOT, JAX_PLATFORMS: "cpu" },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
