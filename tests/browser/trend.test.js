@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as h from "./harness.js";
 
-const CHANGE = "2.1% faster (2.0% to 2.3%) since n34/s";
-const BOTH = /3\.5% slower[\s\S]*since n23\/s[\s\S]*dot \+39/;
+const CHANGE = "2.1% faster (1.9% to 2.3%) since n34/s";
+const BOTH = /3\.6% slower[\s\S]*since n23\/s[\s\S]*dot \+39/;
 
 const open = (browser, server, query = "tool=trend") => h.openPage(browser, server, { query, height: 900 });
 

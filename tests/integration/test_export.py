@@ -28,7 +28,7 @@ def test_all_hosts_of_the_newest_run(logdir: Path, tmp_path: Path, capsys: pytes
     out = tmp_path / "out"
     assert main(["export", str(logdir), "--format", "parquet", "-o", str(out)]) == 0
     printed = capsys.readouterr()
-    names = ["allocations", "collectives", "events", "ops", "problems", "steps"]
+    names = ["allocations", "collectives", "events", "ops", "problems", "runs", "steps"]
     assert [line.split()[0] for line in printed.out.splitlines()] == [str(out / f"{name}.parquet") for name in names]
     assert "tpu-profile: host torn is left out: " in printed.err  # behind the progress of a slow machine
     found = duckdb.sql(f"select run, host, count(*) from '{out}/events.parquet' group by all order by host").fetchall()

@@ -78,10 +78,11 @@ def test_tools_answer_as_of_a_small_file(board, run):
     assert board.get("module_list", run=run).text == "jit_step(14)"
     for tool in board.json("run_tools", run="small", own="true"):
         small, large = (board.get("data", run=name, tag=tool, host="h") for name in ("small", run))
+        expected = small.text.replace('"small"', f'"{run}"')
+        if tool == "what_if" and run == "inside":  # a host of so many bytes is replayed only when asked
+            expected = expected.replace('"large":false', '"large":true')
         if tool != "profile_contents":  # has the sizes of planes
-            assert (large.status_code, large.text) == (small.status_code, small.text.replace('"small"', f'"{run}"')), (
-                tool
-            )
+            assert (large.status_code, large.text) == (small.status_code, expected), tool
 
 
 def test_sizes_are_exact(board, tmp_path):

@@ -174,6 +174,15 @@ def test_the_wheel_is_complete(wheel: Path, release: ModuleType) -> None:
     assert release.faults_of_wheel(wheel, release.version_of_sources()) == []
 
 
+def test_pages_and_python_are_half_of_what_a_wheel_may_have(wheel: Path, release: ModuleType) -> None:
+    """The other half is for the core, which is larger here, as it is compiled without optimization."""
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = {one.filename: one.compress_size for one in archive.infolist()}
+    core = [name for name in sizes if name.startswith("tpu_profile_plugin/_native.")]
+    assert len(core) == 1
+    assert sum(sizes.values()) - sizes[core[0]] < release.MOST_BYTES // 2
+
+
 def test_the_wheel_lists_its_crates_and_npm_packages_once(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.endswith(".cdx.json")]

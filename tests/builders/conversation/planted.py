@@ -46,7 +46,7 @@ _WHERE = {
     "eager_layers": r"tf_keras2\.py:\d+ train",
     "resized_images": "MapAndBatch",
     "python_generator": "Generator",
-    "eager_training": r"\d+ eager ops per step",
+    "eager_training": r"\d+ eager ops \([\w, ]+\) per step",
     "retraced_schedule": r"train was traced \d+ times",
     "sequential_behind_prefetch": "MapAndBatch",
 }
