@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tpu_profile_plugin.commands.parser import checked_runs
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.system.terminal import one_line, raw, visible
 
@@ -19,7 +20,6 @@ HELP = "capture profiles from running programs"
 EXIT_CODES = "exit status: 0 all workers captured, 3 only some, 1 none, 2 wrong arguments, 130 cancelled"
 _BAR_WIDTH = 24
 _CANCELLED = 130
-_MOST_RUNS = 1000
 _COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT")
 _PHASES = {
     "connecting": "connecting",
@@ -90,9 +90,7 @@ def run(options: argparse.Namespace) -> int:
     labels = _labels(options.label)
     if not options.logdir:
         raise BadRequest("--logdir is missing: the directory to store the profile in.")
-    count = 1 if options.runs is None else options.runs
-    if not 1 <= count <= _MOST_RUNS:
-        raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {count}.")
+    count = checked_runs(1 if options.runs is None else options.runs)
     if options.continuous and count > 1:
         raise BadRequest("--runs needs captures of their own: --continuous records all the time.")
     session = options.session

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from tpu_profile_plugin.answers.text import in_markdown
+from tpu_profile_plugin.commands.parser import checked_runs
 from tpu_profile_plugin.commands.trend import read
 from tpu_profile_plugin.errors import BadRequest, NotFound, ProfileError, StorageFailed
 from tpu_profile_plugin.system.terminal import one_line
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 HELP = "fail if runs are worse than a baseline allows"
 STATUS = {"pass": 0, "fail": 3, "inconclusive": 4}
 """Exit statuses."""
-_MOST_RUNS = 1000
 _CONTROLS = {code: f"\\x{code:02x}" for code in range(32)}
 
 
@@ -80,13 +80,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _recorded(options: argparse.Namespace) -> list[str]:
     """Runs the program several times; returns the names of the runs that it recorded. Raises BadRequest, NotFound."""
-    count = 5 if options.runs is None else options.runs
+    count = checked_runs(5 if options.runs is None else options.runs)
     if not options.behind:
         raise BadRequest("--runs needs a command to run: -- COMMAND, at the end.", argument="runs")
     if options.run:
         raise BadRequest("--run has no effect with a command: the runs that it records are judged.", argument="run")
-    if not 1 <= count <= _MOST_RUNS:
-        raise BadRequest(f"--runs must be 1 to {_MOST_RUNS}, not {count}.", argument="runs")
     before = _written(options.logdir)
     for number in range(1, count + 1):
         print(one_line(f"tpu-profile: run {number} of {count}: {shlex.join(options.behind)}"), file=sys.stderr)

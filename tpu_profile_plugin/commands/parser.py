@@ -49,6 +49,17 @@ class Parser(argparse.ArgumentParser):
         return [_id(one.dest) for one in self._actions if one.dest != "help"]
 
 
+MOST_RUNS = 1000
+"""Runs that one command records."""
+
+
+def checked_runs(count: int) -> int:
+    """The value of `--runs`. Raises BadRequest unless so many runs can be recorded."""
+    if not 1 <= count <= MOST_RUNS:
+        raise BadRequest(f"--runs must be 1 to {MOST_RUNS}, not {count}.", argument="runs")
+    return count
+
+
 def print_error(error: ProfileError) -> None:
     """Prints an error as JSON."""
     from tpu_profile_plugin.answers.envelope import compact, error_of

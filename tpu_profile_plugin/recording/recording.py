@@ -24,7 +24,7 @@ MOST = 20
 _PLACE = ("plugins", "profile")
 
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
-"""Logdirs that nobody named; they end with the program."""
+"""Directories of recordings without a `logdir`; they are removed when the program ends."""
 _active: Recording | None = None
 
 

@@ -83,7 +83,7 @@ class Pages:
 
         Args:
           body: of a POST, as JSON.
-          gone: whether nobody waits for the answer any more; asked while it is computed.
+          gone: whether the request was cancelled; called while the answer is computed.
         """
         parts = urlsplit(address)
         environ: dict[str, Any] = {

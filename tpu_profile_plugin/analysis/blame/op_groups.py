@@ -25,7 +25,7 @@ MOST_NAME = 200
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
 MOST_OF_IT, LEAST_PLACE = 0.5, 0.1
-"""The share of a group's time from which on a place is that of the group, and is told among several."""
+"""Least share of a group's time for a place to be that of the group, and to be one of several."""
 _NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
 _SCOPES = re.compile(r"^.*/(?=[^\W\d])")
 _BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")

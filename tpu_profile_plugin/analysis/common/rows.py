@@ -141,3 +141,14 @@ def file_rows(module: str, name: str) -> list[list[str]]:
     """The words of each line of the file `name` beside a module (`__file__`); empty lines and comments are skipped."""
     lines = Path(module).with_name(name).read_text(encoding="utf-8").splitlines()
     return [line.split() for line in lines if line and not line.startswith("#")]
+
+
+def file_sections(module: str, name: str) -> list[tuple[list[str], list[list[str]]]]:
+    """The sections of such a file: the words of each heading, a line that begins with "=", and those of its lines."""
+    sections: list[tuple[list[str], list[list[str]]]] = []
+    for first, *words in file_rows(module, name):
+        if first == "=":
+            sections.append((words, []))
+        else:
+            sections[-1][1].append([first, *words])
+    return sections

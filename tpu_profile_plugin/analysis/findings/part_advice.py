@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import cache
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
-from tpu_profile_plugin.analysis.common.rows import file_rows
+from tpu_profile_plugin.analysis.common.rows import file_sections
 from tpu_profile_plugin.analysis.findings.model import Advice
 
 HOST = Advice(
@@ -113,11 +113,6 @@ def _told(file: str, name: str) -> str:
 
 @cache
 def _texts(file: str) -> list[tuple[re.Pattern[str], str]]:
-    """The file's patterns, on lines that begin with "=", and the text after each."""
-    texts: list[tuple[re.Pattern[str], list[str]]] = []
-    for first, *words in file_rows(__file__, file):
-        if first == "=":
-            texts.append((re.compile(words[0], re.IGNORECASE), []))
-        else:
-            texts[-1][1].extend((first, *words))
-    return [(pattern, " ".join(text)) for pattern, text in texts]
+    """The file's patterns, which are its headings, and the text below each."""
+    sections = file_sections(__file__, file)
+    return [(re.compile(head[0], re.IGNORECASE), " ".join(map(" ".join, lines))) for head, lines in sections]

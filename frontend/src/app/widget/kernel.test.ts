@@ -42,7 +42,7 @@ describe("questions to the kernel", () => {
     await expect(answer).resolves.toEqual({ status: 200, headers: [["A", "b"]], body: new Uint8Array([1, 2, 3]) });
   });
 
-  it("are cancelled when nobody waits any more", async () => {
+  it("are cancelled by their signal", async () => {
     const abort = new AbortController();
     const answer = ask(abort.signal);
     abort.abort(new Error("moved on"));

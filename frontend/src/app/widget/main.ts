@@ -31,8 +31,18 @@ const SAID: Readonly<Record<Condition, string>> = {
   lost: "The kernel was restarted or has ended: run this cell again.",
 };
 /** The document of the frame: nothing is requested, and nothing runs but the script of the pages. */
-const documentOf = (nonce: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; img-src data: blob:; base-uri 'none'; form-action 'none'"></head><body><div id="app"></div></body></html>`;
+function documentOf(nonce: string): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "img-src data: blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const head = `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">`;
+  return `<!doctype html><html lang="en"><head>${head}</head><body><div id="app"></div></body></html>`;
+}
 /** The pages for all widgets of a notebook's document, by their build. */
 const KEPT = Symbol.for("tpu_profile_plugin.pages");
 

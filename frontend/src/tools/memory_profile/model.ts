@@ -96,7 +96,8 @@ export function headline(profile: MemoryProfile, memory: AllocatorMemory): Summa
 function segmentsSentence(segments: number, used: number, largest: number | null): string {
   const free = segments - used;
   const piece = largest === null || free <= 0 ? "" : `, the largest block ${formatBytes(largest)}`;
-  return `Segments take ${formatBytes(segments)} of the device: ${formatBytes(free)} (${formatPercent(100 * share(free, segments))}) of it is free for reuse${piece}.`;
+  const unused = `${formatBytes(free)} (${formatPercent(100 * share(free, segments))})`;
+  return `Segments take ${formatBytes(segments)} of the device: ${unused} of it is free for reuse${piece}.`;
 }
 
 /** Lines were recorded that ask for memory. */

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
-from tpu_profile_plugin.analysis.common.rows import file_rows
+from tpu_profile_plugin.analysis.common.rows import file_sections
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 
@@ -30,18 +30,19 @@ class Told:
 
 def _read() -> dict[str, Told]:
     """The kinds of kinds.txt by name: those of `Purpose`, and others without names of their own in sentences."""
-    found: dict[str, tuple[str, str, dict[str, str]]] = {}
-    field, texts = "", dict[str, str]()
-    for first, *words in file_rows(__file__, "kinds.txt"):
-        if first == "=":
-            name, wait, work = (part.strip() for part in " ".join(words).split("|"))
-            field, texts = "general", {}
-            found[name] = wait, work, texts
-            continue
-        if first.removesuffix(":") in _FIELDS and first.endswith(":"):
-            field, first = first.removesuffix(":"), ""
-        texts[field] = " ".join((texts.get(field, ""), first, *words)).strip()
-    return {name: Told(wait, work, Advice(**texts)) for name, (wait, work, texts) in found.items()}
+    found = {}
+    for head, lines in file_sections(__file__, "kinds.txt"):
+        name, wait, work = (part.strip() for part in " ".join(head).split("|"))
+        field, texts = "general", dict[str, list[str]]()
+        for first, *words in lines:
+            named = first.removesuffix(":")
+            if first.endswith(":") and named in _FIELDS:
+                field = named
+            else:
+                words = [first, *words]
+            texts.setdefault(field, []).extend(words)
+        found[name] = Told(wait, work, Advice(**{field: " ".join(words) for field, words in texts.items()}))
+    return found
 
 
 _FIELDS = frozenset(one.name for one in fields(Advice))
