@@ -81,9 +81,13 @@ class Recording(contextlib.ContextDecorator):
             return
         with scratch:
             profiler.end()
-            if keep:
-                for session in Path(scratch.name, *_PLACE).iterdir():
-                    self._store(session)
+            stored = Path(scratch.name, *_PLACE)
+            if not keep:
+                return
+            if not stored.is_dir():
+                raise NoData(f"The profiler of {profiler.name} has stored nothing.")
+            for session in stored.iterdir():
+                self._store(session)
 
     def _store(self, session: Path) -> None:
         if self.logdir is None:

@@ -62,6 +62,13 @@ def jax(monkeypatch: pytest.MonkeyPatch) -> Jax:
     return made
 
 
+def test_a_profiler_that_stores_nothing_is_told(jax: Jax, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "stop_trace", lambda: None)
+    with pytest.raises(NoData, match=r"^The profiler of JAX has stored nothing\.$"), tp.profile(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_first_steps_are_left_out_and_later_ones(jax: Jax, tmp_path: Path) -> None:
     seen = []
     with tp.profile(tmp_path, skip=1, most=2) as recording:
