@@ -11,6 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
+from tpu_profile_plugin.analysis.blame.origin import LEAST_PLACE, Chain, of_program, of_stack, scopes, shared
 from tpu_profile_plugin.analysis.blame.stacks import launched_at
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.rows import sums_by
@@ -24,8 +25,8 @@ MOST_NAME = 200
 """So much of an op's name is looked at."""
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
-MOST_OF_IT, LEAST_PLACE = 0.5, 0.1
-"""Least share of a group's time for a place to be that of the group, and to be one of several."""
+MOST_OF_IT = 0.5
+"""Least share of a group's time for a place to be that of the group."""
 _NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
 _SCOPES = re.compile(r"^.*/(?=[^\W\d])")
 _BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
@@ -115,26 +116,31 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     for op, op_ps in ops:
         inner[names.kind(op)[1]] += op_ps
     kinds = tuple(name for name, _ in inner.most_common())
-    places = _places(blame, rows, names)
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
-    framework, place = names.framework(ops[0][0]), places[0][0] if places[0][1] > MOST_OF_IT else ""
-    places = [] if place else [one for one in places if one[0] and one[1] >= LEAST_PLACE]
+    place, places = _places(blame, rows, names)
     by_part, each = blame.by_part(rows), float(runs[numbers].sum())
-    return OpGroup(kind[1], kind[0], place, framework, told, len(ops), ps, by_part, kinds, each, tuple(places))
+    return OpGroup(
+        kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places
+    )
 
 
-def _places(blame: HostBlame, rows: I64, names: OpNamer) -> list[tuple[str, float]]:
-    """Where some rows come from, and the share of their time, most first; at most three.
+def _places(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, tuple[tuple[str, float], ...]]:
+    """The line or function that most of some rows come from, "" without one, and the functions that share their time.
 
-    The backward pass has no place of its own, but that of the same ops.
+    Without such functions, the lines. The backward pass has no place of its own, but that of the same ops.
     """
     forward = np.array([_IS_BACKWARD.search(blame.ops[op].name) is None for op in blame.op[rows].tolist()], np.bool_)
     told = rows[forward] if forward.any() else rows
-    places = Counter[str]()
+    lines, chains = Counter[str](), Counter[Chain]()
     for op, node, ps in zip(*(column[told].tolist() for column in (blame.op, blame.node, blame.ps)), strict=True):
-        places[names.place(blame.ops[op]) or launched_at(blame.stacks, node)] += ps
-    return [(place, ps / max(int(blame.ps[told].sum()), 1)) for place, ps in places.most_common(3)]
+        lines[names.place(blame.ops[op]) or launched_at(blame.stacks, node)] += ps
+        chains[of_stack(blame.stacks, node) + names.chain(blame.ops[op])] += ps
+    whole = max(sum(lines.values()), 1)
+    ranked = [(place, ps / whole) for place, ps in lines.most_common(3)]
+    place = ranked[0][0] if ranked[0][1] > MOST_OF_IT else ""
+    rest = [] if place else [one for one in ranked if one[0] and one[1] >= LEAST_PLACE]
+    return place, tuple(shared(list(chains.items())) or rest)
 
 
 def base_name(name: str) -> str:
@@ -165,13 +171,16 @@ class OpNamer:
     def __init__(self, hlo: HloOps) -> None:
         self._hlo = hlo
         self._places: dict[Op, str] = {}
+        self._chains: dict[Op, Chain] = {}
 
     def kind(self, op: Op) -> tuple[Nature, str]:
         """The nature of an op and the opcode that decides."""
         if op.collective:
             return Nature.NOT_COUNTED, op.collective
         found = self._hlo.located(op.program, op.name)
-        return by_name(op.name) if found is None else by_program(*found, category(found[0].instruction(found[1])))
+        if found is None:
+            return by_category(op.type) if op.type else by_name(op.name)
+        return by_program(*found, category(found[0].instruction(found[1])))
 
     def place(self, op: Op) -> str:
         """`file:line`, "" if the program does not tell."""
@@ -179,6 +188,13 @@ class OpNamer:
             found = self._hlo.located(op.program, op.name)
             self._places[op] = "" if found is None else found[0].place(found[1])
         return self._places[op]
+
+    def chain(self, op: Op) -> Chain:
+        """The functions or named scopes of the program around an op; empty if unknown."""
+        if op not in self._chains:
+            found = self._hlo.located(op.program, op.name)
+            self._chains[op] = scopes(op.name) if found is None else of_program(*found)
+        return self._chains[op]
 
     def framework(self, op: Op) -> str:
         """The framework op, "" if unknown."""

@@ -31,6 +31,8 @@ _INPUT_TYPE = re.compile(r"Iterator|Dataset|OptionalGetValue|OptionalHasValue|Op
 _CONTAINER_TYPE = re.compile(
     r"(?:Stateless|Stateful)?(?:While|If|Case|PartitionedCall)\Z|(?:For|RemoteCall)\Z|__inference_"
 )
+_REWRITTEN = re.compile(r"_(?:Mkl)?(?:Native)?(?:Fused)?(?=[A-Z])")
+"""Begin of the type of an op that stands for several, and bears the name of the last, or comes from a library."""
 
 
 def runs_tensorflow(plane: Plane) -> bool:
@@ -91,7 +93,8 @@ def _op(name: str) -> Op | None:
     parsed = parse_op(name)
     if ":" not in name or parsed.category != TENSORFLOW or _INPUT_TYPE.search(parsed.type):
         return None
-    return Op(parsed.name, 0, Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE)
+    work = Work.CONTROL if _CONTAINER_TYPE.match(parsed.type) else Work.COMPUTE
+    return Op(parsed.name, 0, work, type=_REWRITTEN.sub("", parsed.type))
 
 
 def _eager_kernels(

@@ -67,6 +67,7 @@ class Op:
       operand_bytes, ranks: of a collective that PyTorch recorded: bytes of its operands on one device, and how many
         take part; 0 if unknown.
       pair: of a send or receive that PyTorch recorded: the ranks, "0 to 4", the same on both sides; "" if unknown.
+      type: of the op of TensorFlow, "" if unknown.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Op:
     operand_bytes: int = 0
     ranks: int = 0
     pair: str = ""
+    type: str = ""
 
 
 def ops_of_names(names: Sequence[str], op_of: Callable[[str], Op | None]) -> tuple[tuple[Op, ...], I64]:

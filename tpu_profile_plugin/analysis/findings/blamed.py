@@ -77,13 +77,13 @@ LEAST_OF_NATURE = {
 with nothing to mend reach 24% in movement, 35% in elementwise ops, 36% in an optimizer and 6% in calls of compiled
 functions."""
 
-LEAST_DEBUG = 0.05
-"""The same of ops that only a debug mode runs: what they keep the program from, such as fused ops, costs more."""
-_DEBUG = re.compile(r"CheckNumerics|DebugNumeric|DebugIdentity")
+LEAST_TELLING = 0.05
+"""The same of ops that bring on larger costs: a debug mode that keeps ops from being fused, rows for products."""
+_TELLING = re.compile(r"CheckNumerics|DebugNumeric|DebugIdentity|one_?hot\b", re.IGNORECASE)
 _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
     r"|sort|unique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
-    r"|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
+    r"|one_?hot\b|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
     r"|(?<!layer)(?<!batch)(?<!group)(?<!instance)(?<!rms)_norm\b|clip_grad"
     r"|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w{0,40}Example"
     r"|Decode(?:Jpeg|Png|Image|Raw|Csv)|CheckNumerics|DebugNumeric|DebugIdentity|isnan|isinf|isfinite|is_finite"
@@ -368,7 +368,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
     ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf)
-    least = LEAST_ANY if ordinary else LEAST_DEBUG if _DEBUG.search(group.name) else LEAST_PART
+    least = LEAST_ANY if ordinary else LEAST_TELLING if _TELLING.search(group.name) else LEAST_PART
     if lost.share < least or group.nature is Nature.NOT_COUNTED:
         return None
     what = _called(group)
@@ -379,7 +379,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
     often = group.runs >= OFTEN and group.runs >= _SEVERAL * group.count
     often &= not mixed or group.nature is Nature.ELEMENTWISE
     several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
-    where = ", ".join(filter(None, (several, group.place)))
+    where = ", ".join(filter(None, (several, group.place, _told(group))))
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
@@ -420,6 +420,13 @@ def _called(group: OpGroup) -> str:
     return framework if framework and group.name in ("custom-call", "while", "call", "conditional") else group.name
 
 
+def _told(group: OpGroup) -> str:
+    """The places that share a group's time: "54% in train.py:41 denoise, 43% in train.py:35 encode"."""
+    places = group.places[:2]
+    alone = group.place and len(places) < _SEVERAL
+    return "" if alone else ", ".join(f"{share:.0%} in {place}" for place, share in places)
+
+
 def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
     """What devices compute most: "58.5% of it in eigh (3 ops, shampoo.py:33)"; "" without ops."""
     known = [(group, host) for of_host, host in run.present(gathered) for group in of_host.ops]
@@ -428,8 +435,8 @@ def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
         return ""
     group = max((group for group, _ in known), key=lambda one: one.ps)
     share = run.located([group.by_part]).ps / compute
-    place = f" ({group.place})" if group.place else ""
-    return f"{min(share, 1.0):.1%} of it in {_called(group)}{place}"
+    where = ", ".join(filter(None, (group.place, _told(group))))
+    return f"{min(share, 1.0):.1%} of it in {_called(group)}" + (f" ({where})" if where else "")
 
 
 def enlarged(run: RunView, part: Part, found: Finding) -> Finding:

@@ -65,13 +65,62 @@ def test_ops_of_several_lines_name_those_with_a_tenth():
     thread = planes.xla_on_cpu("0us +160us dot.1\n160us +140us dot.2\n300us +70us dot.3\n370us +30us dot.4", program=1)
     programs = metadata_plane(jit_f=(1, program([op("x", "parameter", of), *dots])))
     (found,) = largest(planes.profile(planes.host(planes.marked(steps=1, period=1000), thread), programs))
-    assert found["title"] == "40.0% of the step: dot (4 ops)"
+    assert found["title"] == "40.0% of the step: dot (4 ops, 40% in model.py:7, 35% in model.py:9)"
     told = [(one["label"], one["value"]) for one in found["evidence"] if one["label"].startswith("Where")]
     assert told == [
         ("Where 40% of it comes from", "model.py:7"),
         ("Where 35% of it comes from", "model.py:9"),
         ("Where 18% of it comes from", "model.py:12"),
     ]
+
+
+def test_ops_of_functions_that_share_the_time_name_them():
+    """Both are traced in `block`, which most of the time is in and which tells nothing."""
+    of = "f32[64,64]{1,0}"
+    frames = [("block", 3), ("encode", 12), ("decode", 20), ("step", 30), ("step", 31)]
+    index = {
+        "file_names": ["/src/model.py"],
+        "function_names": [name for name, _ in frames],
+        "file_locations": [
+            {"file_name_id": 1, "function_name_id": i, "line": line} for i, (_, line) in enumerate(frames, 1)
+        ],
+        "stack_frames": [
+            {"file_location_id": 4},
+            {"file_location_id": 5},
+            {"file_location_id": 2, "parent_frame_id": 1},
+            {"file_location_id": 3, "parent_frame_id": 2},
+            {"file_location_id": 1, "parent_frame_id": 3},
+            {"file_location_id": 1, "parent_frame_id": 4},
+        ],
+    }  # fmt: skip
+    dots = [
+        op(f"dot.{i}", "dot", of, "x", "x", source_file="/src/model.py", source_line=3, stack_frame_id=4 + i)
+        for i in (1, 2)
+    ]
+    thread = planes.xla_on_cpu("0us +270us dot.1\n270us +230us dot.2", program=1)
+    made = program([op("x", "parameter", of), *dots], more={"stack_frame_index": index})
+    (found,) = largest(
+        planes.profile(planes.host(planes.marked(steps=1, period=1000), thread), metadata_plane(jit_f=(1, made)))
+    )
+    assert found["title"] == (
+        "50.0% of the step: dot (2 ops, model.py:3, 54% in model.py:12 encode, 46% in model.py:20 decode), "
+        "most of it in dot.1"
+    )
+    told = [(one["label"], one["value"]) for one in found["evidence"] if one["label"].startswith("Where")]
+    assert told == [
+        ("Where", "model.py:3"),
+        ("Where 54% of it comes from", "model.py:12 encode"),
+        ("Where 46% of it comes from", "model.py:20 decode"),
+    ]
+
+
+@pytest.mark.parametrize(("length", "told"), [(49, False), (52, True)])
+def test_one_hot_rows_cost_products(length, told):
+    ops = f"0 {length} one_hot/OneHot:OneHot\n{length} {900 - length} head/Sigmoid:_MklNativeFusedMatMul"
+    found = largest(tf_loop("0 5 train_function", ops))
+    assert [one["title"].partition(": ")[2] for one in found if one["share"]] == (["OneHot"] if told else [])
+    # A fused op bears the name of the last one inside.
+    assert any(one["title"].endswith("of the step: MatMul") and not one["share"] for one in found)
 
 
 def test_a_function_of_several_causes_is_one_part():

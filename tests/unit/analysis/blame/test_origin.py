@@ -1,0 +1,50 @@
+"""Where the time of ops comes from: the functions that share it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpu_profile_plugin.analysis.blame.origin import scopes, shared
+
+STEP, LOSS = ("m.py", "step", 9), ("m.py", "loss", 7)
+ENCODE, LATER, DECODE = ("m.py", "encode", 3), ("m.py", "encode", 4), ("m.py", "decode", 5)
+
+
+@pytest.mark.parametrize(
+    ("chains", "told"),
+    [
+        # All of it passes through step and loss, which say nothing.
+        ({(STEP, LOSS, ENCODE): 55, (STEP, LOSS, DECODE): 45}, [("m.py:3 encode", 0.55), ("m.py:5 decode", 0.45)]),
+        # One function called on two lines is told by the line with most time.
+        ({(ENCODE,): 20, (LATER,): 35, (DECODE,): 45}, [("m.py:4 encode", 0.55), ("m.py:5 decode", 0.45)]),
+        # Time of the caller itself is nobody's; less than a tenth is not told.
+        ({(STEP,): 40, (STEP, ENCODE): 52, (STEP, DECODE): 8}, [("m.py:3 encode", 0.52)]),
+        # A single way down to one function does not share anything.
+        ({(STEP, LOSS, ENCODE): 100}, []),
+        ({(STEP, LOSS): 95, (): 5}, []),
+        ({(): 100}, []),
+        ({}, []),
+        # No more than three.
+        (
+            {(("", f"layer_{i}", 0),): 28 - 2 * i for i in range(4)},
+            [("layer_0", 0.28), ("layer_1", 0.26), ("layer_2", 0.24)],
+        ),
+    ],
+)  # fmt: skip
+def test_functions_that_share_a_time(chains, told):
+    assert shared(list(chains.items())) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("jit(step)/jvp(Model)/Dense_0/dot_general", ["step", "Model", "Dense_0"]),
+        ("jit(step)/transpose(jvp(Model))/while/body/Dense_0/transpose", ["step", "Model", "Dense_0"]),
+        ("StatefulPartitionedCall/gradient_tape/functional_1/gate_1/MatMul", ["functional_1", "gate_1"]),
+        ("matmul_4/MatMul", []),
+        ("MatMul", []),
+        ("", []),
+    ],
+)
+def test_named_scopes_of_an_op(name, told):
+    assert [scope for _, scope, _ in scopes(name)] == told

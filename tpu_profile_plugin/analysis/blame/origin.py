@@ -1,0 +1,91 @@
+"""Where the time of ops comes from: one line or function that most of it is in, else the functions that share it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from tpu_profile_plugin.analysis.blame.stacks import Stacks, callers
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.hlo.programs import Frame, call_stack
+
+NEARLY_ALL = 0.9
+"""A function that calls another for so much of its time is told by that one."""
+LEAST_PLACE = 0.1
+"""Least share for a place to be one of several."""
+MOST_PLACES = 3
+_LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<(?!ipython)")
+_NUMBER = re.compile(r"_\d{1,9}\Z")
+_UNNAMED = re.compile(r"(?:<module>|<(?:lambda|genexpr|listcomp|dictcomp|setcomp)>)\Z")
+_WRAPPERS = re.compile(r"\w+\(|\)|gradient_tape\b")
+_NO_SCOPE = re.compile(
+    r"(?:while|body|cond|branch_\d+_fun|closed_call|checkpoint|rematted_computation|StatefulPartitionedCall"
+    r"|Torch-Compiled Region)?\Z"
+)
+
+Chain = tuple[Frame, ...]
+"""The functions around an op, outermost first: file, name and line of the call within; of some the name alone."""
+
+
+def of_program(rows: ProgramRows, row: int) -> Chain:
+    """The program's own functions that an instruction was traced in, and the named scopes inside of them."""
+    near = rows.near_source(row, 1)
+    frames = () if near is None else call_stack(rows.program, near[0])
+    return (*filter(_is_own, reversed(frames)), *scopes(rows.op_name(row)))
+
+
+def scopes(name: str) -> Chain:
+    """The named scopes of a framework's op, such as `jit(step)/jvp(Model)/Dense_0/dot_general`.
+
+    Those that TensorFlow makes for a single op, such as `matmul_1/MatMul`, tell nothing.
+    """
+    *around, op = name.partition(":")[0].split("/")
+    alone = re.compile(rf"{re.escape(_NUMBER.sub('', op))}(?:_\d{{1,9}})?", re.IGNORECASE)
+    named = (_WRAPPERS.sub("", part) for part in around)
+    return tuple(("", scope, 0) for scope in named if not (_NO_SCOPE.fullmatch(scope) or alone.fullmatch(scope)))
+
+
+def of_stack(stacks: Stacks, node: int) -> Chain:
+    """The program's own functions that launched something."""
+    if node < 0:
+        return ()
+    own = stacks.own
+    return tuple(
+        ("", stacks.names[int(stacks.name[one])].removeprefix("$"), 0)
+        for one in reversed([node, *callers(stacks.parent, node)])
+        if own[one]
+    )
+
+
+def shared(chains: Sequence[tuple[Chain, int]]) -> list[tuple[str, float]]:
+    """The functions that share a time, and their parts of it, most first: at most three, each with a tenth or more.
+
+    A function that nearly all of the time is in says nothing of it: those that it calls are told, if there are such.
+    """
+    whole, depth, inside = sum(ps for _, ps in chains), 0, list(chains)
+    while True:
+        callees, lines = Counter[tuple[str, str]](), Counter[Frame]()
+        for chain, ps in inside:
+            if len(chain) > depth:
+                callees[chain[depth][:2]] += ps
+                lines[chain[depth]] += ps
+        ranked = callees.most_common(MOST_PLACES)
+        if not ranked or ranked[0][1] < NEARLY_ALL * whole:
+            break
+        inside = [(chain, ps) for chain, ps in inside if len(chain) > depth and chain[depth][:2] == ranked[0][0]]
+        depth += 1
+    told = [(name, ps / max(whole, 1)) for name, ps in ranked if ps >= LEAST_PLACE * whole]
+    return [
+        (_called(max((one for one in lines if one[:2] == name), key=lines.__getitem__)), share) for name, share in told
+    ]
+
+
+def _is_own(frame: Frame) -> bool:
+    file, function, _ = frame
+    return bool(function) and _LIBRARY.search(file) is None and _UNNAMED.search(function) is None
+
+
+def _called(frame: Frame) -> str:
+    file, function, line = frame
+    return f"{file.rpartition('/')[2]}:{line} {function}" if file else function
