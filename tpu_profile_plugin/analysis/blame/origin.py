@@ -18,10 +18,10 @@ MOST_PLACES = 3
 _LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<(?!ipython)")
 _NUMBER = re.compile(r"_\d{1,9}\Z")
 _UNNAMED = re.compile(r"(?:<module>|<(?:lambda|genexpr|listcomp|dictcomp|setcomp)>)\Z")
-_WRAPPERS = re.compile(r"\w+\(|\)|gradient_tape\b")
+_WRAPPERS = re.compile(r"p?jit\([^()]*\)|\w+\(|\)|gradient_tape\b")
 _NO_SCOPE = re.compile(
-    r"(?:while|body|cond|branch_\d+_fun|closed_call|checkpoint|rematted_computation|StatefulPartitionedCall"
-    r"|Torch-Compiled Region)?\Z"
+    r"(?:while|body|cond|branch_\d+_fun|closed_call|shard_map|checkpoint|rematted_computation|StatefulPartitionedCall"
+    r"|Torch-Compiled Region|[^/]*(?:->|,)[^/]*)?\Z"
 )
 
 Chain = tuple[Frame, ...]
@@ -36,7 +36,7 @@ def of_program(rows: ProgramRows, row: int) -> Chain:
 
 
 def scopes(name: str) -> Chain:
-    """The named scopes of a framework's op, such as `jit(step)/jvp(Model)/Dense_0/dot_general`.
+    """The named scopes of a framework's op, such as Model and Dense_0 of `jit(step)/jvp(Model)/Dense_0/dot_general`.
 
     Those that TensorFlow makes for a single op, such as `matmul_1/MatMul`, tell nothing.
     """
@@ -58,27 +58,43 @@ def of_stack(stacks: Stacks, node: int) -> Chain:
     )
 
 
+def common(chains: Sequence[tuple[Chain, int]]) -> str:
+    """The innermost function that nearly all of a time is in; "" without one."""
+    depth, inside, _ = _descend(chains)
+    lines = Counter[Frame]()
+    for chain, ps in inside if depth else ():
+        lines[chain[depth - 1]] += ps
+    return _called(lines.most_common(1)[0][0]) if lines else ""
+
+
 def shared(chains: Sequence[tuple[Chain, int]]) -> list[tuple[str, float]]:
     """The functions that share a time, and their parts of it, most first: at most three, each with a tenth or more.
 
     A function that nearly all of the time is in says nothing of it: those that it calls are told, if there are such.
     """
-    whole, depth, inside = sum(ps for _, ps in chains), 0, list(chains)
+    depth, inside, callees = _descend(chains)
+    whole, lines = max(sum(ps for _, ps in chains), 1), Counter[Frame]()
+    for chain, ps in inside:
+        if len(chain) > depth:
+            lines[chain[depth]] += ps
+    told = [(name, ps / whole) for name, ps in callees.most_common(MOST_PLACES) if ps >= LEAST_PLACE * whole]
+    most = {name: max((one for one in lines if one[:2] == name), key=lines.__getitem__) for name, _ in told}
+    return [(_called(most[name]), share) for name, share in told]
+
+
+def _descend(chains: Sequence[tuple[Chain, int]]) -> tuple[int, Sequence[tuple[Chain, int]], Counter[tuple[str, str]]]:
+    """How many functions around a time have nearly all of it, what is inside of them, and what they call."""
+    whole, depth, inside = sum(ps for _, ps in chains), 0, chains
     while True:
-        callees, lines = Counter[tuple[str, str]](), Counter[Frame]()
+        callees = Counter[tuple[str, str]]()
         for chain, ps in inside:
             if len(chain) > depth:
                 callees[chain[depth][:2]] += ps
-                lines[chain[depth]] += ps
-        ranked = callees.most_common(MOST_PLACES)
-        if not ranked or ranked[0][1] < NEARLY_ALL * whole:
-            break
-        inside = [(chain, ps) for chain, ps in inside if len(chain) > depth and chain[depth][:2] == ranked[0][0]]
+        name, most = callees.most_common(1)[0] if callees else (("", ""), -1)
+        if most < NEARLY_ALL * whole:
+            return depth, inside, callees
+        inside = [(chain, ps) for chain, ps in inside if len(chain) > depth and chain[depth][:2] == name]
         depth += 1
-    told = [(name, ps / max(whole, 1)) for name, ps in ranked if ps >= LEAST_PLACE * whole]
-    return [
-        (_called(max((one for one in lines if one[:2] == name), key=lines.__getitem__)), share) for name, share in told
-    ]
 
 
 def _is_own(frame: Frame) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpu_profile_plugin.analysis.blame.origin import scopes, shared
+from tpu_profile_plugin.analysis.blame.origin import common, scopes, shared
 
 STEP, LOSS = ("m.py", "step", 9), ("m.py", "loss", 7)
 ENCODE, LATER, DECODE = ("m.py", "encode", 3), ("m.py", "encode", 4), ("m.py", "decode", 5)
@@ -36,10 +36,23 @@ def test_functions_that_share_a_time(chains, told):
 
 
 @pytest.mark.parametrize(
+    ("chains", "told"),
+    [
+        ({(STEP, LOSS, ENCODE): 55, (STEP, LOSS, DECODE): 45}, "m.py:7 loss"),
+        ({(STEP, ENCODE): 30, (STEP, LATER): 62, (STEP,): 8}, "m.py:4 encode"),
+        ({(STEP,): 45, (ENCODE,): 55}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_function_that_nearly_all_is_in(chains, told):
+    assert common(list(chains.items())) == told
+
+
+@pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("jit(step)/jvp(Model)/Dense_0/dot_general", ["step", "Model", "Dense_0"]),
-        ("jit(step)/transpose(jvp(Model))/while/body/Dense_0/transpose", ["step", "Model", "Dense_0"]),
+        ("jit(step)/jvp(Model)/Dense_0/dot_general", ["Model", "Dense_0"]),
+        ("jit(step)/transpose(jvp(Model))/while/body/Dense_0/transpose", ["Model", "Dense_0"]),
         ("StatefulPartitionedCall/gradient_tape/functional_1/gate_1/MatMul", ["functional_1", "gate_1"]),
         ("matmul_4/MatMul", []),
         ("MatMul", []),

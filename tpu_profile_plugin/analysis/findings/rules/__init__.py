@@ -30,6 +30,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     replicated_work,
     slow_device,
     sparse_core_wait,
+    unchanged_work,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
     debug_callbacks,
@@ -78,6 +79,7 @@ RULES: tuple[Rule, ...] = (
     uneven_work.UNEVEN,
     uneven_work.BUBBLES,
     replicated_work.RULE,
+    unchanged_work.RULE,
     buffer_copies.RULE,
     conversions.RULE,
     recomputation.RULE,
