@@ -32,7 +32,14 @@ from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
-from tpu_profile_plugin.analysis.findings.part_advice import HOST, OFTEN, SMALL, advice_of_function, advice_of_ops
+from tpu_profile_plugin.analysis.findings.part_advice import (
+    HOST,
+    OFTEN,
+    SMALL,
+    advice_after,
+    advice_of_function,
+    advice_of_ops,
+)
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import F64, I64
@@ -317,7 +324,7 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
         "wall time in which devices wait while this runs on the main thread, per step and device",
         "high" if group.name.startswith("$") else "medium",
         tuple(evidence),
-        HOST,
+        HOST if group.name.startswith("$") else advice_after(group.inner or group.name, HOST),
         (host,),
         lost.segments,
     )

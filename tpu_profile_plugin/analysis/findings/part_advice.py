@@ -82,8 +82,9 @@ def led(what: str, advice: Advice) -> Advice:
 
 
 def advice_after(call: str, untraced: Advice) -> Advice:
-    """For code of the host that was not recorded, by the call that most of it follows."""
-    return led(_told("after_advice.txt", call), untraced)
+    """For code of the host that no function is recorded of, by the call that most of it is in or follows."""
+    told = _told("after_advice.txt", call)
+    return led(told, untraced) if told else untraced
 
 
 def advice_of_function(kinds: Sequence[str]) -> Advice:
