@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH
 from tpu_profile_plugin.analysis.common.rows import file_sections
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
+from tpu_profile_plugin.analysis.findings.part_advice import by_framework
 
 
 def again(frameworks: Sequence[str]) -> Evidence:
@@ -33,19 +34,10 @@ def _read() -> dict[str, Told]:
     found = {}
     for head, lines in file_sections(__file__, "kinds.txt"):
         name, wait, work = (part.strip() for part in " ".join(head).split("|"))
-        field, texts = "general", dict[str, list[str]]()
-        for first, *words in lines:
-            named = first.removesuffix(":")
-            if first.endswith(":") and named in _FIELDS:
-                field = named
-            else:
-                words = [first, *words]
-            texts.setdefault(field, []).extend(words)
-        found[name] = Told(wait, work, Advice(**{field: " ".join(words) for field, words in texts.items()}))
+        found[name] = Told(wait, work, by_framework(lines))
     return found
 
 
-_FIELDS = frozenset(one.name for one in fields(Advice))
 _ALL = _read()
 KINDS: dict[Purpose, Told] = {purpose: _ALL[purpose.name] for purpose in Purpose if purpose.name in _ALL}
 OTHER = _ALL["OTHER"].advice
