@@ -18,6 +18,7 @@ MOST_PLACES = 3
 _LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<(?!ipython)")
 _NUMBER = re.compile(r"_\d{1,9}\Z")
 _UNNAMED = re.compile(r"(?:<module>|<(?:lambda|genexpr|listcomp|dictcomp|setcomp)>)\Z")
+_TF_FUNCTION = re.compile(r"(?:EagerLocalExecute: )?(__inference_\w+)\Z")
 _WRAPPERS = re.compile(r"p?jit\([^()]*\)|\w+\(|\)|gradient_tape\b")
 _NO_SCOPE = re.compile(
     r"(?:while|body|cond|branch_\d+_fun|closed_call|shard_map|checkpoint|rematted_computation|StatefulPartitionedCall"
@@ -47,15 +48,16 @@ def scopes(name: str) -> Chain:
 
 
 def of_stack(stacks: Stacks, node: int) -> Chain:
-    """The program's own functions that launched something."""
+    """The program's own functions that launched something, and functions of TensorFlow."""
     if node < 0:
         return ()
-    own = stacks.own
-    return tuple(
-        ("", stacks.names[int(stacks.name[one])].removeprefix("$"), 0)
-        for one in reversed([node, *callers(stacks.parent, node)])
-        if own[one]
-    )
+    own, found = stacks.own, list[Frame]()
+    for one in reversed([node, *callers(stacks.parent, node)]):
+        name = stacks.names[int(stacks.name[one])]
+        function = _TF_FUNCTION.match(name)
+        if own[one] or function is not None:
+            found.append(("", function[1] if function is not None else name.removeprefix("$"), 0))
+    return tuple(found)
 
 
 def common(chains: Sequence[tuple[Chain, int]]) -> str:

@@ -114,6 +114,12 @@ def test_ops_of_functions_that_share_the_time_name_them():
     ]
 
 
+def test_functions_of_tensorflow_that_share_the_time():
+    main = "0 500 EagerLocalExecute: __inference_train_7\n510 400 EagerLocalExecute: __inference_test_9"
+    (found,) = largest(tf_loop(main, "10 450 dense/MatMul:MatMul\n520 300 dense/MatMul:MatMul"))
+    assert found["title"] == "75.0% of the step: MatMul (60% in __inference_train_7, 40% in __inference_test_9)"
+
+
 @pytest.mark.parametrize(("length", "told"), [(49, False), (52, True)])
 def test_one_hot_rows_cost_products(length, told):
     ops = f"0 {length} one_hot/OneHot:OneHot\n{length} {900 - length} head/Sigmoid:_MklNativeFusedMatMul"
