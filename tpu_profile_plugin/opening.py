@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tpu_profile_plugin.cache.files import user_directory
 from tpu_profile_plugin.cache.profiles import ProfileCache
 from tpu_profile_plugin.columns import XSpace
-from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
+from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable, NotFound
 from tpu_profile_plugin.logdir import ContentCache, Logdir, Problem, RunFiles
 from tpu_profile_plugin.logdir.names import matching
 from tpu_profile_plugin.logdir.remote import is_remote
@@ -298,6 +299,17 @@ class OpenRun(Run):
         written = _written(self.mtime_ms)
         facts = f"{hosts}. {self.size / MIB:,.1f} MiB{f', written {written}' if written else ''}."
         return paragraphs(bold(f"Run {self.name}"), plain(facts), *map(plain, self._told_losses()))
+
+
+def prepare() -> None:
+    """Where a notebook shows widgets, imports what findings and pages need: before a recording, not after it."""
+    from tpu_profile_plugin import serving
+
+    if serving.has_widgets():
+        with suppress(NotAvailable):  # pages that are not built; `show` says so
+            from tpu_profile_plugin.widget import pages, view  # noqa: F401
+
+            pages.prepare()
 
 
 class OpenLogdir:

@@ -131,12 +131,12 @@ def address(logdir: str) -> str:
 
 def door(logdir: str) -> Literal["widget", "server", "report"]:
     """What shows the pages of a logdir in the notebook that runs this program, the first that is possible."""
-    if _has_widgets():
+    if has_widgets():
         return "widget"
     return "report" if "google.colab" in sys.modules or not _is_served(logdir) else "server"
 
 
-def _has_widgets() -> bool:
+def has_widgets() -> bool:
     """Whether a kernel of Jupyter or marimo runs this program, and anywidget is installed there."""
     if importlib.util.find_spec("anywidget") is None:
         return False

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_profile_plugin.errors import BadRequest, ProfileError
+from tpu_profile_plugin.opening import prepare
 from tpu_profile_plugin.recording.profilers import PROFILERS
 from tpu_profile_plugin.recording.recording import MOST, SKIPPED, marked, profile
 
@@ -73,7 +74,8 @@ def profile_cell(shell: Any, line: str, cell: str) -> Any:
 
 
 def register(shell: Any) -> None:
-    """Makes `%%profile` known to IPython."""
+    """Makes `%%profile` known to IPython, and prepares the first one."""
+    prepare()
 
     def cell_magic(line: str, cell: str) -> None:
         shell.user_ns["_profile"] = profile_cell(shell, line, cell)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from tpu_profile_plugin.errors import BadRequest, NoData
-from tpu_profile_plugin.opening import OpenLogdir, OpenRun
+from tpu_profile_plugin.opening import OpenLogdir, OpenRun, prepare
 from tpu_profile_plugin.recording.profilers import Profiler, Wanted, imported
 
 T = TypeVar("T")
@@ -53,6 +53,7 @@ class Recording(contextlib.ContextDecorator):
         if _active is not None:
             raise BadRequest("The program is recorded already: recordings cannot be nested.")
         self._steps = self._run = None
+        prepare()
         self._begin()
         _active = self
         return self

@@ -14,8 +14,10 @@ _LOCK = threading.Lock()
 _loaded = False
 
 
-def load_tools() -> None:
+def load_tools(*, alone: bool = True) -> None:
     """Imports everything that answers need; raises import errors, and tries again at the next call.
+
+    `alone`: the process is there for the server, and not for a program whose garbage must not stay.
 
     When several threads import a package from different modules, they may wait for each other: Python detects the
     deadlock and gives one of them an error or a partially initialised module.
@@ -32,7 +34,8 @@ def load_tools() -> None:
         gc.disable()
         try:
             _import()
-            gc.freeze()
+            if alone:
+                gc.freeze()
         finally:
             if collects:
                 gc.enable()

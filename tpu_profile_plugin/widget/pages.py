@@ -19,6 +19,7 @@ from tpu_profile_plugin.report.file import STATIC
 from tpu_profile_plugin.server.http.answer import digest
 from tpu_profile_plugin.server.http.guard import HEADER
 from tpu_profile_plugin.server.http.query import GONE
+from tpu_profile_plugin.server.loading import load_tools
 
 if TYPE_CHECKING:
     from tpu_profile_plugin.logdir.single import SingleRun
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from tpu_profile_plugin.tables.stream import TableStream
 
 _FAST = 1
+PAGE_FILES = ("report.js", "report.css")
+"""Script and style of the pages."""
 
 
 class OpenedRun(Protocol):
@@ -70,6 +73,7 @@ class Pages:
         from tpu_profile_plugin.server.app import Server
         from tpu_profile_plugin.server.options import from_context
 
+        load_tools(alone=False)
         path = place if isinstance(place, str) else place.path
         options = dataclasses.replace(
             from_context(SimpleNamespace(logdir=path)), hide_capture_button=True, capture_hosts="off", warm_bytes=0
@@ -123,6 +127,17 @@ def pages_of(run: OpenedRun) -> Pages:
     if found is None:
         found = _shared[key] = Pages(run.place, run.source)
     return found
+
+
+def prepare() -> None:
+    """Imports and reads what a first page needs, so that it comes at once; raises NotAvailable."""
+    import tpu_profile_plugin.server.app  # noqa: F401
+
+    load_tools(alone=False)
+    module_text()
+    build_of_pages()
+    for name in PAGE_FILES:
+        packed_pages(name)
 
 
 @functools.cache

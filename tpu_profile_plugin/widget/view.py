@@ -12,6 +12,7 @@ from tpu_profile_plugin.errors import MissingPackage
 from tpu_profile_plugin.run.html_text import bold, paragraphs, plain
 from tpu_profile_plugin.units import MIB
 from tpu_profile_plugin.widget.pages import (
+    PAGE_FILES,
     Answered,
     OpenedRun,
     Pages,
@@ -32,7 +33,6 @@ SLICE_BYTES = MIB
 """Answers are sent in parts of this size, so that a view that moves on gets no more of them."""
 _THREADS = 4
 _MOST_HEIGHT = 4000
-_PAGE_FILES = ("report.js", "report.css")
 _KEPT = ("run", "base", "reading")
 """Keys of the view that stay when another page is opened."""
 
@@ -156,7 +156,7 @@ class ProfileWidget(anywidget.AnyWidget):
 
     def _made(self, content: Mapping[str, Any], gone: threading.Event) -> Answered:
         address = str(content.get("address"))
-        if address in _PAGE_FILES:
+        if address in PAGE_FILES:
             return Answered(200, (), packed_pages(address))
         with self._opening:
             if self._shown is None:

@@ -112,6 +112,19 @@ def test_a_full_collection_skips_what_lives_as_long_as_the_server(enabled):
     assert done.stdout.split() == ["True", "True", str(enabled), "False"]
 
 
+def test_garbage_of_a_program_beside_the_server_is_collected():
+    code = (
+        "import gc, sys, weakref\n"
+        "from tpu_profile_plugin.server.loading import load_tools\n"
+        "class Cycle: pass\n"
+        "one = Cycle(); one.self = one; known = weakref.ref(one); del one\n"
+        "load_tools(alone=False); load_tools(); gc.collect()\n"
+        "print(gc.get_freeze_count(), known())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["0", "None"]
+
+
 def test_simultaneous_first_captures_share_one_history(monkeypatch):
     made = []
     real = job.Jobs.__init__

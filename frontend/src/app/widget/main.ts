@@ -139,6 +139,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     );
   });
   const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  void pagesOf(kernel, model.get("build")).catch(() => undefined); // while the frame is made
   frame.srcdoc = documentOf(nonce);
   box.append(frame);
   el.append(note, box);
