@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.common.reasons import (
     DEVICE_PLANES_MISSING,
     NO_COLLECTING_DEVICES,
     NO_DEVICES,
+    ONLY_ALLOCATIONS,
     TORCH_MEMORY,
     Reason,
 )
@@ -24,7 +25,7 @@ from tpu_profile_plugin.analysis.devices.cpu_tf import runs_tensorflow
 from tpu_profile_plugin.analysis.devices.cpu_torch import runs_pytorch
 from tpu_profile_plugin.analysis.devices.torch_collectives import is_collective
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
-from tpu_profile_plugin.analysis.memory.allocations import has_allocations
+from tpu_profile_plugin.analysis.memory.allocations import has_allocations, has_only_allocations
 from tpu_profile_plugin.analysis.ops.thread_ops import declares_ops
 from tpu_profile_plugin.analysis.serving import has_requests
 from tpu_profile_plugin.analysis.summary.framework import declared_frameworks, in_order, names_pytorch, not_recorded
@@ -63,7 +64,7 @@ class RunFacts:
       named_ops: whether XLA or a framework named ops: HLO modules, ops of a TPU, or events of a GPU or the host that
         have the stat of an op.
       framework_ops: whether there are ops of a framework, those with names included.
-      allocations: whether the host plane declares events of allocators.
+      allocations: whether the host plane declares events of allocators; allocations_only: and no plane has others.
       device_types: e.g. "TPU v6 Lite", or "TPU" or "GPU" if the model is not recorded; "CPU" without devices, "not
         recorded" if the host ran programs on others; sorted.
       counter_values: whether a TPU plane declares the stat `counter_value`.
@@ -88,6 +89,7 @@ class RunFacts:
     named_ops: bool = False
     framework_ops: bool = False
     allocations: bool = False
+    allocations_only: bool = False
     device_types: tuple[str, ...] = ()
     counter_values: bool = False
     megascale: bool = False
@@ -110,8 +112,15 @@ class RunFacts:
         return tuple(name for name, _ in self.modules)
 
 
+def lacks_time(facts: RunFacts) -> Reason | None:
+    """None if the profile may have ops or steps, else the reason: it is a memory snapshot."""
+    return ONLY_ALLOCATIONS if facts.allocations_only else None
+
+
 def lacks_devices(facts: RunFacts) -> Reason | None:
     """None if the profile may have devices, else the reason why it has none."""
+    if facts.allocations_only:
+        return ONLY_ALLOCATIONS
     if facts.tf_executor or facts.pytorch or facts.program_runs or lacks_communication(facts) is None:
         return None
     return NO_DEVICES
@@ -143,6 +152,7 @@ def combine_facts(hosts: Sequence[RunFacts]) -> RunFacts:
         named_ops=any(host.named_ops for host in hosts),
         framework_ops=any(host.framework_ops for host in hosts),
         allocations=any(host.allocations for host in hosts),
+        allocations_only=bool(hosts) and all(host.allocations_only for host in hosts),
         device_types=tuple(sorted(kinds)),
         counter_values=any(host.counter_values for host in hosts),
         megascale=any(host.megascale for host in hosts),
@@ -200,6 +210,9 @@ def file_facts(host: str, content: Unpacked, times: XSpace | None = None) -> Run
         named_ops=named_ops,
         framework_ops=named_ops or bool(torch) or any(map(declares_ops, threads)),
         allocations=any(map(has_allocations, threads)),
+        allocations_only=bool(threads)
+        and all(map(has_only_allocations, threads))
+        and not any(plane.lines for plane in summary.planes if plane.name != "/host:CPU"),
         device_types=tuple(kind for plane in space.planes for kind in _device_type(space, plane)),
         counter_values=any(
             plane.name.startswith("/device:TPU:") and plane.stat_metadata.row(_COUNTER) is not None

@@ -61,6 +61,8 @@ def test_findings_and_comparisons_show_their_headline(tmp_path: Path) -> None:
     found = logdir.run("a").findings()
     assert f"<b>{plain(found.headline.title)}</b>" in html(found)
     assert f"{len(found.silent)} checks found nothing." in html(found)
+    busy, unmarked = (one.title for one in found)
+    assert repr(found) == f"<Findings: {found.headline.title}\n1. {busy}\n2. {unmarked}>"
     assert "<table>" in html(logdir.run("a").compare(logdir.run("b")))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from builders.answers import answer
+from builders.logdirs import write
 from builders.snapshots import MIB, dumped, training
 
+import tpu_profile_plugin as tp
 from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.tools.memory.memory_profile import TOOL
 from tpu_profile_plugin.tools.memory.over_time import ALLOCATOR
@@ -53,3 +56,16 @@ def test_blocks_at_a_moment_have_their_calls() -> None:
         ("/home/me/train.py:12", [0, 6 * MIB, 14 * MIB, 8 * MIB]),
         ("/home/me/train.py:4", [4 * MIB] * 4),
     ]
+
+
+def test_the_run_says_what_it_is_and_offers_what_has_data(tmp_path: Path) -> None:
+    write(tmp_path, {"plugins/profile/s/r0.pickle": dumped(training())})
+    run = tp.open(tmp_path).run("s")
+    findings = run.findings()
+    assert findings.headline.title == (
+        "Memory snapshot: 18 MiB at the peak of GPU_0_caching, 14 MiB of it by train.py:12"
+    )
+    assert not len(findings)
+    offered = [tool for tool, reason in run.tools().items() if reason is None]
+    assert offered == ["overview_page", "trace_viewer@", "memory_profile", "profile_contents", "query"]
+    assert run.tools()["time_budget"] == "The run is a memory snapshot: it has allocations, but neither ops nor steps."

@@ -317,6 +317,11 @@ NO_GPU = Reason("no_gpu", "The profile has no GPU: kernels are recorded on GPUs 
 NO_KERNELS = Reason("no_kernels", "No kernel of a GPU was recorded.", PROFILE)
 NO_EVENTS = Reason("no_events", "The profile has no event.", PROFILE)
 NO_ALLOCATIONS = Reason("no_allocations", "The profile has no allocations.", MEMORY)
+ONLY_ALLOCATIONS = Reason(
+    "only_allocations",
+    "The run is a memory snapshot: it has allocations, but neither ops nor steps.",
+    _in(f"For time, record with {_TORCH}.", PROFILE.general),
+)
 NO_MEMORY = Reason(
     "no_memory",
     "The profile has neither allocations, nor programs with buffers, nor devices of known memory.",

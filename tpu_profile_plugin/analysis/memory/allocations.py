@@ -30,6 +30,13 @@ from tpu_profile_plugin.columns.stats import Value, items
 from tpu_profile_plugin.units import GIB
 
 ALLOCATION, DEALLOCATION = "MemoryAllocation", "MemoryDeallocation"
+_OF_SNAPSHOTS = frozenset(
+    (
+        *(ALLOCATION, DEALLOCATION, "snapshot", "out of memory"),
+        *("segment allocated", "segment mapped", "segment freed", "segment unmapped"),
+    )
+)
+"""Events of memory snapshots."""
 _ORDINALS = ("index_on_host", "device_ordinal")
 _IDS = (*_ORDINALS, "allocator_name")
 _BYTES = ("bytes_reserved", "bytes_allocated", "bytes_available")
@@ -44,6 +51,11 @@ INVALID = "INVALID"
 def has_allocations(plane: Plane) -> bool:
     """Whether the host plane declares events of allocators."""
     return not {ALLOCATION, DEALLOCATION}.isdisjoint(plane.event_metadata.names)
+
+
+def has_only_allocations(plane: Plane) -> bool:
+    """Whether the host plane declares events of allocators, as a memory snapshot has, and no others."""
+    return has_allocations(plane) and _OF_SNAPSHOTS.issuperset(plane.event_metadata.names)
 
 
 # TensorFlow's element types by number; 100 + number is the reference type.

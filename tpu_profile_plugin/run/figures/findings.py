@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 from tpu_profile_plugin.analysis.budget.host_time import EVENTS, MAIN, TIME, HostReader
 from tpu_profile_plugin.analysis.common.planes import device_planes, is_tpu
 from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find, gather
+from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, OpOf, Rule, code_line
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -16,7 +19,8 @@ from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.analysis.memory.allocations import ALLOCATORS, device_allocators
 from tpu_profile_plugin.analysis.summary.host_summary import may_have_groups
-from tpu_profile_plugin.errors import ProfileError
+from tpu_profile_plugin.errors import NoData, ProfileError
+from tpu_profile_plugin.run.facts import host_facts
 from tpu_profile_plugin.run.figures.blame import blame, places
 from tpu_profile_plugin.run.figures.budget import (
     alone_spent,
@@ -29,13 +33,15 @@ from tpu_profile_plugin.run.figures.budget import (
     run_communication,
     run_decomposition,
 )
+from tpu_profile_plugin.run.figures.memory import run_allocator_uses
 from tpu_profile_plugin.run.figures.programs import hlo_ops, programs_of
 from tpu_profile_plugin.run.figures.spending import Spent, spent_on, step_notes
 from tpu_profile_plugin.run.figures.summary import groups_if_any, host_summary, run_summary
 from tpu_profile_plugin.run.host import HostProfile, per_host
 from tpu_profile_plugin.run.hosts import RunHosts
 from tpu_profile_plugin.run.html_text import bold, numbered, paragraphs, plain
-from tpu_profile_plugin.units import duration
+from tpu_profile_plugin.system.terminal import one_line
+from tpu_profile_plugin.units import duration, size
 
 # The HLO text and the source line of the ops that findings name, from the programs that the run recorded.
 
@@ -82,6 +88,8 @@ def _told(run: RunHosts, host: str, op: OpOf) -> OpOf:
 
 
 _MOST_SHOWN = 5
+_MOST_PEAKS = 2
+"""Allocators of a snapshot in a headline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class Cause:
         return None if line is None else f"{line[0]}:{line[1]}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Findings(Report):
     """What all rules say of a run; notebooks show the headline and the first findings.
 
@@ -173,6 +181,11 @@ class Findings(Report):
             *(finding.evidence, advice, tuple(finding.hosts or view.hosts)),
         )
 
+    def __repr__(self) -> str:
+        more = [f"{len(self) - _MOST_SHOWN} more"] if len(self) > _MOST_SHOWN else []
+        titles = (f"{number}. {one.title}" for number, one in enumerate(self.findings[:_MOST_SHOWN], 1))
+        return f"<Findings: {chr(10).join(map(one_line, (self.headline.title, *titles, *more)))}>"
+
     def _repr_html_(self) -> str:
         causes = numbered(map(self._shown, self.causes[:_MOST_SHOWN]))
         more = f"{len(self) - _MOST_SHOWN} more. " if len(self) > _MOST_SHOWN else ""
@@ -219,9 +232,28 @@ def gathered(host: HostProfile) -> dict[str, Any]:
     return found
 
 
+def _of_snapshot(run: RunHosts) -> Headline:
+    """What a memory snapshot holds: the peaks of its allocators, and the line with most of the largest one."""
+    try:
+        uses = run_allocator_uses(run)
+    except NoData:
+        return Headline("Memory snapshot: nothing was allocated", "none")
+    held = Counter[str]()
+    for one in uses[0].allocations:
+        held[one.source] += one.size_bytes * one.count
+    most = max(filter(None, held), key=lambda line: held[line], default="")
+    by = f", {size(held[most])} of it by {PurePath(most).name}" if most else ""
+    peaks = [f"{size(one.in_use_bytes)} at the peak of {one.title.removeprefix('allocator ')}" for one in uses]
+    rest = [*peaks[1:_MOST_PEAKS], *([f"{len(peaks) - _MOST_PEAKS} more"] if len(peaks) > _MOST_PEAKS else [])]
+    return Headline("; ".join([f"Memory snapshot: {peaks[0]}{by}", *rest]), "none")
+
+
 def run_findings(run: RunHosts) -> Findings:
     """What the rules say of the chosen hosts."""
     of_hosts = run.map_hosts(gathered)
     parts = run_summary(run), run_decomposition(run), run_communication(run)
     view = RunView(tuple(host.name for host in run.readable), *parts)
-    return Findings.of(view, run.once("findings", lambda: with_op_texts(run, find(view, of_hosts))))
+    report = run.once("findings", lambda: with_op_texts(run, find(view, of_hosts)))
+    if not view.has_devices and all(facts.allocations_only for facts in run.map_hosts(host_facts)):
+        report = replace(report, findings=(), headline=run.once("snapshot", lambda: _of_snapshot(run)))
+    return Findings.of(view, report)

@@ -11,7 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.columns.arrays import I64, Bools
-from tpu_profile_plugin.run.facts import host_facts
+from tpu_profile_plugin.run.facts import host_facts, lacks_time
 from tpu_profile_plugin.run.figures.budget import budget as host_budget
 from tpu_profile_plugin.run.figures.budget import run_decomposition
 from tpu_profile_plugin.run.figures.spending import run_notes
@@ -103,5 +103,6 @@ TOOL = Tool(
     group="Fleet",
     summary="Time of each worker in each step, by category, to find stragglers.",
     build=build,
+    lacks=lacks_time,
     needs=(host_summary, host_budget, host_facts),
 )

@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs
 from tpu_profile_plugin.analysis.summary.framework import graphs_note, inputs_note
 from tpu_profile_plugin.analysis.summary.host_summary import FrameworkOps
 from tpu_profile_plugin.run.catalogue.ops import FRAMEWORK_OPS, FRAMEWORK_OPS_OF_PYTORCH
-from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.facts import RunFacts, lacks_time
 from tpu_profile_plugin.run.figures.op import run_op_groups, run_op_inputs
 from tpu_profile_plugin.run.figures.ops import run_framework_ops
 from tpu_profile_plugin.run.run import Run
@@ -271,7 +271,7 @@ def _columns(table: OpTable, side: str, run: FrameworkOps, *, with_idle: bool) -
 
 
 def _lacks(facts: RunFacts) -> Reason | None:
-    return None if facts.framework_ops else NO_FRAMEWORK_OPS
+    return lacks_time(facts) if facts.framework_ops else NO_FRAMEWORK_OPS
 
 
 TOOL = Tool(

@@ -9,7 +9,7 @@ from tpu_profile_plugin.analysis.common.reasons import NO_GPU, Reason
 from tpu_profile_plugin.analysis.ops.gpu_kernels import combine_kernel_rows
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.run.catalogue.ops import KERNELS, KERNELS_OF_PYTORCH
-from tpu_profile_plugin.run.facts import RunFacts
+from tpu_profile_plugin.run.facts import RunFacts, lacks_time
 from tpu_profile_plugin.run.figures.op import run_op_inputs
 from tpu_profile_plugin.run.figures.ops import GPU, host_kernels
 from tpu_profile_plugin.run.run import Run
@@ -57,7 +57,7 @@ def kernel_cells(run: Run) -> dict[str, Any]:
 
 
 def _lacks(facts: RunFacts) -> Reason | None:
-    return None if facts.has_plane(GPU) else NO_GPU
+    return lacks_time(facts) if facts.has_plane(GPU) else NO_GPU
 
 
 TOOL = Tool(

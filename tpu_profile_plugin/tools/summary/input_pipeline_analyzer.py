@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, TENSORFLOW
 from tpu_profile_plugin.analysis.steps.breakdown import InputBreakdown
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
+from tpu_profile_plugin.run.facts import lacks_time
 from tpu_profile_plugin.run.figures.budget import budget
 from tpu_profile_plugin.run.figures.steps import analyse
 from tpu_profile_plugin.run.figures.summary import NO_STEP_MARKER, Diagnostics, host_summary, run_summary, step_warnings
@@ -181,5 +182,6 @@ TOOL = Tool(
     group="Summary",
     summary="Time spent waiting for input, and time of the host's input ops.",
     build=build,
+    lacks=lacks_time,
     needs=(host_summary, budget),
 )
