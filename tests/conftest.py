@@ -1,6 +1,7 @@
 """For all tests: which run, which skips CI allows, and that a thread that never ends fails the run with its stack."""
 
 import faulthandler
+import gc
 from collections.abc import Generator
 
 import pytest
@@ -15,6 +16,9 @@ __all__ = [
 ]
 
 _END_S = 60
+
+# Tests make trees of many objects; looking for cycles after each 700 would take a fifth of their time.
+gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders.logdirs import SMALL, write
 from builders.profiles.step_profiles import worker
+from builders.servers.calls import Caller, caller
 from builders.xspace_text import build
 
 import tpu_profile_plugin
@@ -21,33 +22,27 @@ from tpu_profile_plugin.tools import registry
 TESTS = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(600)  # on a busy machine
 US = 10**6
-ASK = """
-import json, sys
-from pathlib import Path
-from builders.servers.board import Board
-
-logdir, home, *requests = sys.argv[1:]
-board = Board(logdir, Path(home))
-print(json.dumps([board.client.open(f"{board.prefix}/{request}").json for request in requests]))
-"""
 
 
 class Copy:
-    """A copy of the package in which a recipe is followed; other processes run it."""
+    """A copy of the package in which a recipe is followed; a process that begins with the first question runs it."""
 
     def __init__(self, folder: Path) -> None:
         self.package = folder / "tpu_profile_plugin"
+        self._opened = ExitStack()
+        self._caller: Caller | None = None
         shutil.copytree(
             Path(tpu_profile_plugin.__file__).parent,
             self.package,
             ignore=shutil.ignore_patterns("static"),  # what is compiled stays valid, but for what a recipe changes
         )
 
-    def edit(self, module: str, old: str, new: str) -> None:
+    def edit(self, file: str, old: str, new: str) -> None:
         """Replaces a text that a file has once; paths begin in the package."""
-        path = self.package / module
+        path = self.package / file
+        assert self._caller is None or path.suffix != ".py", "its process has imported the package"
         text = path.read_text()
-        assert text.count(old) == 1, f"{module}: {old}"
+        assert text.count(old) == 1, f"{file}: {old}"
         path.write_text(text.replace(old, new))
 
     def take(self, *files: str) -> None:
@@ -56,36 +51,44 @@ class Copy:
             (self.package.parent / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(TESTS.parent / file, self.package.parent / file)
 
-    def check(self, test: str, *arguments: str, **settings: str) -> None:
+    def check(self, test: str, *arguments: str) -> None:
         """Runs tests of the checkout, copied beside the package."""
         self.take(test)
-        self.python("-m", "pytest", "-q", "--import-mode=importlib", *arguments, test, **settings)
+        self._ask("tests", test, *arguments)
 
-    def python(self, *arguments: str, **settings: str) -> str:
-        """What Python prints with this package; `settings` of the environment."""
-        folders = os.pathsep.join([str(self.package.parent), str(TESTS)])
-        caches = {"XDG_CACHE_HOME": str(self.package.parent / "cache"), "LOCALAPPDATA": str(self.package.parent)}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            env={**os.environ, "PYTHONPATH": folders, **caches, **settings},
-            cwd=self.package.parent, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr or done.stdout
-        return done.stdout
+    def code(self, text: str) -> str:
+        """What Python code prints with this package."""
+        printed: str = self._ask("code", text)
+        return printed
 
-    def command(self, *arguments: str) -> str:
+    def command(self, *words: str) -> str:
         """What `tpu-profile` prints."""
-        return self.python("-m", "tpu_profile_plugin.cli", *arguments)
+        printed: str = self._ask("command", *words)
+        return printed
 
     def requests(self, logdir: Path, *requests: str) -> list[Any]:
         """The JSON of requests to a TensorBoard with this plugin."""
-        answers: list[Any] = json.loads(self.python("-c", ASK, str(logdir), str(logdir.parent / "home"), *requests))
+        answers: list[Any] = self._ask("requests", str(logdir), str(logdir.parent / "home"), *requests)
         return answers
+
+    def _ask(self, function: str, *arguments: str) -> Any:
+        if self._caller is None:
+            folders = os.pathsep.join([str(self.package.parent), str(TESTS)])
+            caches = {"XDG_CACHE_HOME": str(self.package.parent / "cache"), "LOCALAPPDATA": str(self.package.parent)}
+            environ = {**os.environ, "PYTHONPATH": folders, "UPDATE_GOLDEN": "1", **caches}
+            self._caller = self._opened.enter_context(caller(self.package.parent, environ))
+        return self._caller(function, *arguments)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._opened.close()
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    return Copy(tmp_path / "copy")
+def copy(tmp_path: Path) -> Iterator[Copy]:
+    made = Copy(tmp_path / "copy")
+    yield made
+    made.close()
 
 
 FORMAT = '''
@@ -190,7 +193,7 @@ def test_a_tool(copy: Copy, tmp_path: Path) -> None:
     # The documentation: types and reference are written, a section of the guide is asked for.
     written = ("frontend/src/base/documents.ts", "docs/developer/http.md")
     copy.take(*written, "docs/user/guide.md")
-    copy.check("tests/unit/tools/test_documents.py", UPDATE_GOLDEN="1")
+    copy.check("tests/unit/tools/test_documents.py")
     assert all("EventNames" in (copy.package.parent / path).read_text() for path in written)
     guide = copy.package.parent / "docs/user/guide.md"
     guide.write_text(guide.read_text() + "\n## Event names\n\nTool id: `event_names`\n\nCounts names.\n")
@@ -225,7 +228,7 @@ def test_a_column(copy: Copy, tmp_path: Path) -> None:
     assert mean_ps
     assert {name: float(in_sql[name]) for name in mean_ps} == mean_ps
     assert "mean_ps" in copy.command("query", "--logdir", str(logs), "DESCRIBE ops")
-    documented = copy.python("-c", "from unit.sql.test_examples import page; print(*page(), sep='\\n')")
+    documented = copy.code("from unit.sql.test_examples import page; print(*page(), sep='\\n')")
     assert "| `mean_ps` | number | ps | Mean time of a run. |" in documented
 
 
@@ -250,11 +253,11 @@ def names(asked: Asked, *, find: Annotated[str, "Only names with this text."] = 
 VERB = verb(names, needs=PROFILE)
 '''
 AGENT = """
-import json, sys
+import json
 import tpu_profile_plugin
 from tpu_profile_plugin.agents.calls import Calls, input_schema
 
-calls = Calls({"logs": tpu_profile_plugin.open(sys.argv[1])})
+calls = Calls({"logs": tpu_profile_plugin.open(LOGDIR)})
 schema = input_schema(calls.tools["names"].parameters)
 print(json.dumps([calls.tools["names"].summary, schema["properties"]["find"], *calls.call("names", {"find": "Mat"})]))
 """
@@ -265,7 +268,7 @@ def test_a_verb(copy: Copy, tmp_path: Path) -> None:
     copy.edit("answers/__init__.py", '"memory"),', '"memory", "names"),')
     logs = write(tmp_path / "logs", {"plugins/profile/run/vm.xplane.pb": worker("vm")})
 
-    summary, find, answer, failed = json.loads(copy.python("-c", AGENT, str(logs)))
+    summary, find, answer, failed = json.loads(copy.code(f"LOGDIR = {str(logs)!r}{AGENT}"))
     assert (summary, find["description"]) == ("The distinct names of events.", "Only names with this text.")
     assert not failed
     assert answer["answer"]["names_found"] == len(answer["answer"]["names"]) > 0

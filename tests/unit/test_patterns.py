@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-import tpu_profile_plugin
+from builders.checks.sources import PACKAGE, parsed
 
 try:
     from re import _parser as parser  # type: ignore[attr-defined]
@@ -25,7 +24,6 @@ except ImportError:
     import sre_parse as parser
 
 METHODS = {"search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
-ROOT = Path(tpu_profile_plugin.__file__).parent
 # Patterns that are put together in a function, and of what.
 MADE = {
     "errors": "two spellings of a number",
@@ -65,10 +63,10 @@ IGNORED_S = 0.001
 
 
 def _module(file: Path) -> str:
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
-TREES = {_module(file): ast.parse(file.read_text("utf-8")) for file in sorted(ROOT.rglob("*.py"))}
+TREES = {_module(file): parsed(file) for file in sorted(PACKAGE.rglob("*.py"))}
 
 
 def _held(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:

@@ -5,22 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from builders.checks.sources import PACKAGE, parsed
 
 from tpu_profile_plugin.tools.registry import TOOLS
 
-PACKAGE = Path(__file__).parents[2] / "tpu_profile_plugin"
 NATIVE = "tpu_profile_plugin._native"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
 
 
 def name_of(path: Path) -> str:
@@ -41,11 +35,13 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{source}.{alias.name}" for alias in node.names)
 
 
+NAMES = {name_of(path) for path in MODULES} - {PACKAGE.name}
+
+
 def imported_modules(path: Path) -> set[str]:
     """The modules of the package that a file imports, those for type checkers included."""
-    known = {name_of(other) for other in MODULES} - {PACKAGE.name}
-    found = {name if name in known else name.rpartition(".")[0] for name in imports(path)}
-    return (found & known) - {name_of(path)}
+    found = {name if name in NAMES else name.rpartition(".")[0] for name in imports(path)}
+    return (found & NAMES) - {name_of(path)}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-import tpu_profile_plugin
+from builders.checks.sources import PACKAGE, parsed
 
-PACKAGE = Path(tpu_profile_plugin.__file__).parent
 _STORABLE_BASES = ("Enum", "IntEnum", "StrEnum", "NamedTuple")
 
 
 @cache
 def _parsed(module: str) -> ast.Module:
     path = PACKAGE.joinpath(*module.split("."))
-    return ast.parse(
-        (path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py").read_text()
-    )
+    return parsed(path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py")
 
 
 @cache
@@ -32,6 +28,7 @@ def _imports(module: str) -> dict[str, tuple[str, str]]:
     return found
 
 
+@cache
 def _defined(module: str, name: str) -> tuple[str, ast.stmt] | None:
     """The statement that defines a name of a module, and the module of the statement."""
     for node in _parsed(module).body:
@@ -83,7 +80,7 @@ def results_of_steps() -> set[str]:
                 "per_host(" in ast.unparse(one) for one in node.decorator_list
             ):
                 found |= set(named_in(module, node.returns, seen)) if node.returns is not None else set()
-            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "Rule":
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Rule"):
                 continue
             for name in node.args[3:]:
                 defined = _defined(module, name.id) if isinstance(name, ast.Name) else None

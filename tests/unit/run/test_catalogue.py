@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from builders.checks.sources import PACKAGE, parsed
 
-import tpu_profile_plugin
 from tpu_profile_plugin.tables.catalogue import Catalogue
 from tpu_profile_plugin.tables.column import integers, numbers, texts
 from tpu_profile_plugin.tables.table import Table
 
-PACKAGE = Path(tpu_profile_plugin.__file__).parent
 THINGS = Catalogue(
     texts("name", "Name", "Name of the thing."),
     integers("runs", "Runs", "", "Number of runs."),
@@ -55,7 +53,7 @@ def _declared(room: str) -> Iterator[tuple[str, str]]:
     """Places in a room of the package where a column is declared, with its id."""
     kinds = ("Column", "texts", "numbers", "integers", "flags")
     for path in sorted((PACKAGE / room).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             match node:
                 case ast.Call(func=ast.Name(id=kind), args=[ast.Constant(value=id_), *_]) if kind in kinds:
                     yield f"{path.relative_to(PACKAGE)}:{node.lineno}", str(id_)

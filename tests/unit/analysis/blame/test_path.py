@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from builders.computed import US, decoded
 from builders.fuzzing.random_devices import random_profile, text_of
+from builders.rings import many
 
 from tpu_profile_plugin.analysis.blame.path import On, Path, calls_of, device_path, farthest, in_window, leading
 from tpu_profile_plugin.analysis.blame.slack import slack_of_call, slack_of_op
@@ -14,6 +15,7 @@ from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.budget.host_time import HostReader
 from tpu_profile_plugin.analysis.common.spans import covered_within
 
+EACH = many(12, 60)
 GPU = """
 plane 1 "/device:GPU:0"
 line 1 "Stream #1"
@@ -154,7 +156,7 @@ def test_of_spans_under_way_the_one_that_ends_last_leads():
 
 @pytest.mark.parametrize("block", range(5))
 def test_the_pieces_of_random_profiles_add_up_to_the_steps_and_their_parts(block):
-    for seed in range(60 * block, 60 * block + 60):
+    for seed in range(EACH * block, EACH * block + EACH):
         paths = Paths(text_of(random_profile(seed)))
         assert 0 <= leading(paths.spent) < len(paths.devices)
         for number, time in enumerate(paths.spent.devices):
