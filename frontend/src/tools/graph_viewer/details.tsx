@@ -1,6 +1,7 @@
 // Properties of the selected instruction or computation, its times, its source, and links to related ones.
 import { plural } from "../../base/format";
 import type { Client, Params } from "../../api/client";
+import { InEditor } from "../../widgets/content/in_editor";
 import { Kernel } from "./kernel";
 import type { ShownInstruction } from "./graph/drawing";
 import type { HloText } from "./text/hlo_text";
@@ -73,7 +74,8 @@ function Origin({ facts }: { facts: ShownInstruction }) {
               </details>
             ) : (
               facts.source
-            )}
+            )}{" "}
+            <InEditor place={facts.source} />
           </dd>
         </>
       ) : null}

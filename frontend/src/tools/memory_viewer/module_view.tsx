@@ -8,6 +8,7 @@ import { plural } from "../../base/format";
 import { Card } from "../../widgets/content/card";
 import { SummaryBox } from "../../widgets/content/summary_box";
 import { Figures } from "../../widgets/content/figures";
+import { InEditor } from "../../widgets/content/in_editor";
 import { Link } from "../../widgets/content/link";
 import { FitTable } from "../../widgets/table/fit_table";
 import { ShareBar } from "../../widgets/chart/share_bar";
@@ -199,7 +200,8 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
         <div class="buffer-source">
           <p>
             <span class="dim">Source </span>
-            <Link to={sourceLink(page.host, own, buffer.source, { module_name: module })}>{buffer.source}</Link>
+            <Link to={sourceLink(page.host, own, buffer.source, { module_name: module })}>{buffer.source}</Link>{" "}
+            <InEditor place={buffer.source} />
           </p>
           {buffer.stack ? (
             <details>

@@ -14,6 +14,7 @@ import { shortSource } from "../../base/table/transform";
 import { CopyButton } from "../../widgets/content/copy_button";
 import { Figures } from "../../widgets/content/figures";
 import type { Figure } from "../../widgets/content/figures";
+import { InEditor } from "../../widgets/content/in_editor";
 import { Link } from "../../widgets/content/link";
 import type { Patch } from "../../widgets/content/link";
 import { fit, perSecond, share, wasted } from "./formulas";
@@ -252,7 +253,8 @@ function SourceLine({ op, link }: { op: TreeNode; link: Props["sourceLink"] }) {
         Source:{" "}
         <Link to={link(source)}>
           <b data-tip={source}>{shortSource(source)}</b>
-        </Link>
+        </Link>{" "}
+        <InEditor place={source} />
         {op.source_of ? <span class="dim"> (of {op.source_of}, the closest op with a source)</span> : null}
       </p>
       {stack && stack !== source ? (

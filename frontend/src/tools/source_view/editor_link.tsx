@@ -1,8 +1,8 @@
 // Opens a source line in the user's editor, and chooses which.
 import { useState } from "preact/hooks";
 import { CopyButton } from "../../widgets/content/copy_button";
-import { EDITORS, commandOf, hrefOf, placeOf, readEditor, saveEditor } from "./editor";
-import type { Choice } from "./editor";
+import { EDITORS, commandOf, hrefOf, placeOf, readEditor, saveEditor } from "../../widgets/content/editor";
+import type { Choice } from "../../widgets/content/editor";
 
 interface Props {
   file: string;

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { MISSING, formatExact } from "../../base/format";
 import type { TableColumn } from "../../base/table/table_data";
 import { CopyButton } from "../content/copy_button";
+import { InEditor } from "../content/in_editor";
 import { Info } from "../content/info";
 import { plainText, toTabs } from "./model/csv";
 import { cellText, shownText } from "./model/table_model";
@@ -77,6 +78,7 @@ function Entry({ column, row }: { column: TableColumn; row: number }) {
         {long ? <pre>{text}</pre> : <span data-tip={text === MISSING ? column.missing : undefined}>{text}</span>}
         {typeof value === "number" && exact.replace(/,/g, "") !== text.replace(/,/g, "") ? <span class="dim number"> {exact}</span> : null}
         {long ? <CopyButton text={() => plainText(value)} /> : null}
+        {column.kind === "string" ? <InEditor place={text} /> : null}
       </dd>
     </>
   );

@@ -12,6 +12,7 @@ import { swatchStyle } from "../../../widgets/chart/style";
 import { useTheme } from "../../../widgets/chart/use_theme";
 import { Card } from "../../../widgets/content/card";
 import { Info } from "../../../widgets/content/info";
+import { InEditor } from "../../../widgets/content/in_editor";
 import { Link } from "../../../widgets/content/link";
 import { RichText } from "../../../widgets/content/rich_text";
 import { Progress, useWaitStep } from "../../../widgets/status/loading";
@@ -263,7 +264,8 @@ function OpText({ text, place, host, tools, keys }: Pick<PartProps, "tools" | "k
         <Link to={keys(SOURCE, { line: place, ...(host === undefined ? {} : { host }) })} class="link finding-source" data-tip={place}>
           {place.replace(/^.*\//, "")}
         </Link>
-      ) : null}
+      ) : null}{" "}
+      {place === null ? null : <InEditor place={place} />}
     </details>
   );
 }
@@ -283,6 +285,12 @@ function Evidence(props: Pick<PartProps, "tools" | "keys"> & { proof: Proof; her
           <Link to={keys(SOURCE, { line: place, ...(host === undefined ? {} : { host }) })} class="link finding-source">
             {tools.get(SOURCE)}
           </Link>
+        </>
+      ) : null}
+      {isLine ? (
+        <>
+          {" "}
+          <InEditor place={place} />
         </>
       ) : null}
     </>

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatPercent, formatTime, plural } from "../../../base/format";
 import { CopyButton } from "../../../widgets/content/copy_button";
+import { InEditor } from "../../../widgets/content/in_editor";
 import { frame } from "../../../timeline/state/navigation";
 import { mergedCount, sameEvent, selfTimeOf, summarise } from "../../../timeline/data/selection";
 import type { SelectedEvent } from "../../../timeline/data/selection";
@@ -201,7 +202,8 @@ function Property({ name, value, exact, argument = false }: FactProps) {
           <button type="button" class="tv-link" onClick={() => setOpen(true)}>
             show all {formatCount(value.length)} letters
           </button>
-        ) : null}
+        ) : null}{" "}
+        {argument ? <InEditor place={value} /> : null}
       </td>
       <td class="tv-copy">
         <CopyButton text={() => exact ?? value} class="ghost" />
@@ -218,7 +220,9 @@ function Stack({ frames }: { frames: readonly string[] }) {
       </h3>
       <ol class="tv-stack">
         {frames.map((frame, i) => (
-          <li key={i}>{frame}</li>
+          <li key={i}>
+            {frame} <InEditor place={frame} />
+          </li>
         ))}
       </ol>
     </section>
