@@ -25,12 +25,12 @@ def on(tmp_path):
     return made(tmp_path, "--profile_capture_by_get")
 
 
-def capture(board, fake, headers):
+def capture(board, fake, headers, retries=3):
     query = {
         "service_addr": fake.address,
         "is_tpu_name": "false",
         "duration": "50",
-        "num_retry": "3",
+        "num_retry": str(retries),
         "worker_list": "",
     }
     return board.get("capture_profile", headers, **query)
@@ -58,7 +58,7 @@ def test_the_frontend_captures_if_it_may(on, headers):
 
 def test_failures_are_those_of_the_original(on):
     with serving("busy") as fake:
-        answer = capture(on, fake, FRONTEND)
+        answer = capture(on, fake, FRONTEND, retries=1)
     assert answer.status_code == 500
     assert "Another profiling session is active" in answer.json["error"]
 

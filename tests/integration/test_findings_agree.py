@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.answers import answer
+from builders.answers import answer_of, hosts_of
 from builders.profiles import device_profiles, planted, step_profiles
+from builders.recorded import chosen
 
 from tpu_profile_plugin.tools import registry
 
 HERE = Path(__file__).parents[2]
 RULE_TESTS = HERE / "tests/unit/analysis/findings"
 ROOTS = (HERE.parent / "shared/traces/logdir", HERE / "demo")
-RECORDED = sorted({file.parent for root in ROOTS for file in root.rglob("*.xplane.pb")})
+RECORDED = sorted({file.parent for root in ROOTS for file in root.rglob("*.xplane.pb") if chosen(file)})
 LAUNCHES = "0 2999 $train.py:5 update\n" + "\n".join(f"{30 * i} 19 PjitFunction(add)" for i in range(100))
 TINY = "\n".join(f"{30 * i + 20} 10 f{i % 8} {{program_id={i % 8}}}" for i in range(100))
 TYPED = {
@@ -35,6 +36,9 @@ SCALES = {"%": (1, 100), "ms": (1, 1e-9, 1e-6, 1e-3), "us": (1, 1e-6, 1e-3), "Mi
 """What numbers of an answer are multiplied by to get a unit: times are in ps, ns or us, sizes in bytes."""
 
 
+hosts = lru_cache(2)(hosts_of)
+
+
 @cache
 def asked(tool: str, run: str, **params: str) -> Any:
     """The tool's answer for a run, as our pages ask for it, or for one of its hosts."""
@@ -44,7 +48,7 @@ def asked(tool: str, run: str, **params: str) -> Any:
         params.setdefault("backend", "auto")
     host = params.pop("host", None)
     files = [file for file in RUNS[run] if isinstance(file, Path) and file.name == f"{host}.xplane.pb"] or RUNS[run]
-    return answer(found, *files, page=True, **{name: value for name, value in params.items() if name in names})
+    return answer_of(found, hosts(*files), **{name: value for name, value in params.items() if name in names})
 
 
 def evidence_of(run: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

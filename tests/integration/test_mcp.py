@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +44,7 @@ def calls(*logdirs: Path, **keywords: object) -> Calls:
 
 
 class TestStdio:
-    @pytest.mark.parametrize("mode", ["auto", "legacy"])
+    @pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.night)])
     def test_a_client_lists_tools_calls_them_and_reads_resources(self, mode):
         with agent(str(DEMO), mode=mode) as client:
             tools = {tool.name: tool for tool in client.wait("list_tools").tools}
@@ -85,7 +86,7 @@ class TestStdio:
         assert (ended.returncode, ended.stderr) == (0, "")
         assert json.loads(ended.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "tpu-profile"
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.night)])
     def test_a_signal_ends_it_while_a_client_is_connected(self, number):
         with subprocess.Popen(
             [*COMMAND, str(DEMO)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -168,8 +169,8 @@ class TestHttp:
             assert process.wait(30) == 0
 
     def test_a_port_in_use_is_named(self, capsys):
-        with http_server(str(DEMO)) as (address, _):
-            port = urlsplit(address).port
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
             assert main(["mcp", str(DEMO), "--http", str(port)]) == 1
         assert f"Port {port} cannot be used" in capsys.readouterr().err
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from builders.logdirs import SMALL, write
+from builders.rings import many
 from builders.servers.agent import agent, connected
 
 import tpu_profile_plugin
@@ -25,7 +26,7 @@ from tpu_profile_plugin.cli import main
 
 DEMO = Path(__file__).parents[2] / "demo"
 SECRET = "outside-secret-7c1f"
-CALLS, CLIENT_CALLS, COMMANDS = 400, 50, 50
+CALLS, CLIENT_CALLS, COMMANDS = many(120, 400), many(20, 50), many(20, 50)
 KEYS = ["answer", "units", "base", "from", "link", "next", "rows", "cursor", "cannot_answer"]
 TEXTS = (
     "",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from builders.hostile_sql import LIMIT, REFUSED, STOPPED
 from builders.logdirs import SMALL, write
+from builders.rings import many
 
 import tpu_profile_plugin as tp
 from tpu_profile_plugin.cli import main
@@ -33,7 +34,7 @@ def test_statements_are_refused(logs: Path) -> None:
 
 def test_statements_are_stopped(logs: Path) -> None:
     opened = tp.open(logs)
-    for statement, message in STOPPED:
+    for statement, message in STOPPED[:: many(3, 1)]:
         with pytest.raises(QueryStopped, match=message):
             opened.sql(statement, seconds=0.5, memory_bytes=100 << 20)
         assert opened.sql("SELECT 1 AS one")["one"].tolist() == [1], statement[:99]
@@ -53,7 +54,8 @@ def test_bits_are_texts(logs: Path) -> None:
 
 
 def test_the_command_refuses_and_stops_them(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for statement, message in (*REFUSED, *STOPPED[::4]):  # each of the others costs a process
+    # Each that is stopped costs a process.
+    for statement, message in (*REFUSED[:: many(8, 1)], *STOPPED[:: many(len(STOPPED), 4)]):
         if statement:  # without one, the command tells its usage
             seconds = "0.5" if message == LIMIT else "30"
             status = main(["query", statement, "--logdir", str(logs), "--seconds", seconds])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders.answers import answer, rows, run_of
+from builders.recorded import chosen
 from builders.relation_rows import table
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
@@ -21,7 +22,7 @@ from tpu_profile_plugin.tools.memory.memory_profile import TOOL
 DEMO = Path(__file__).parents[4] / "demo"
 SAMPLES = Path(__file__).parents[5] / "shared/traces/logdir"
 LOGDIRS = [DEMO, *([SAMPLES] if SAMPLES.is_dir() else [])]
-FOLDERS = sorted({file.parent for logdir in LOGDIRS for file in logdir.rglob("*.xplane.pb")})
+FOLDERS = sorted({file.parent for logdir in LOGDIRS for file in logdir.rglob("*.xplane.pb") if chosen(file)})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder).rpartition("/plugins")[0][-40:])
