@@ -49,10 +49,9 @@ describe("the document", () => {
 describe("the summary", () => {
   it("gives size, time and contents of the peak", () => {
     const { title, sentences, parts } = headline(view, "jit_step(14)", "0");
-    expect(title).toBe("jit_step(14) needs 6.500 MiB of HBM at its peak: fits");
+    expect(title).toBe("jit_step(14) needs 6.500 MiB of HBM at its peak: 20.3% of 32 MiB");
     expect(sentences).toEqual([
-      "With fragmentation it reserves 8.500 MiB, which fits into 32 MiB (TPU v6 Lite), 23.50 MiB to spare; other " +
-        "programs and arrays on the device are not counted.",
+      "With fragmentation it reserves 8.500 MiB; 23.50 MiB of 32 MiB (TPU v6 Lite) are left for other programs and arrays on the device.",
       "The peak is at event 2 of 3, instruction copy-start.",
       "2.500 MiB of it (38.5%) is live for the whole program; temporaries take 4 MiB.",
       "Largest buffer: copy-start{0}, 4 MiB.",
@@ -67,7 +66,7 @@ describe("the summary", () => {
     const { tone, title, sentences } = headline(other, "jit_step(14)", "0");
     expect([tone, title]).toEqual(["none", "jit_step(14) needs 6.500 MiB of HBM at its peak, but did not run in the recording"]);
     expect(sentences[0]).toBe("The program that ran has no HLO.");
-    expect(sentences.join(" ")).not.toContain("fits");
+    expect(sentences.join(" ")).not.toContain("reserves");
   });
 
   it("distinguishes scratch memory from buffers", () => {
@@ -77,7 +76,7 @@ describe("the summary", () => {
     expect(figures(scoped, "1").at(-1)).toMatchObject({ name: "Maximum scoped VMEM", value: "24 MiB", detail: "fusion.2" });
   });
 
-  it("says by how much a program fits or does not, fragmentation included", () => {
+  it("says what a program takes of the device, and by how much it does not fit, fragmentation included", () => {
     const on = (mib: number, hardware: Hardware = "GPU", space = "0") =>
       headline({ ...view, device: { hardware, model: "", bytes: mib * MIB, source: "device" } }, "jit_step(14)", space);
     expect(on(8)).toMatchObject({
@@ -85,7 +84,8 @@ describe("the summary", () => {
       title: "jit_step(14) needs 6.500 MiB of device memory at its peak: does not fit by 512 KiB",
     });
     expect(on(8).sentences[0]).toContain("does not fit into 8 MiB by 512 KiB");
-    expect(on(8.5)).toMatchObject({ tone: "none" });
+    expect(on(8.5).tone).toBe("none");
+    expect(on(8.5).title).toMatch(/: 76\.5% of 8\.500 MiB$/);
     expect(on(0).title).toBe("jit_step(14) needs 6.500 MiB of device memory at its peak");
     expect(on(8, "TPU", "1").title).toBe("jit_step(14) needs 6.500 MiB of VMEM at its peak");
     const unknown = figures({ ...view, device: { ...TPU, hardware: "GPU", bytes: 0 } }, "0").find(({ name }) => name === "Device memory");

@@ -112,21 +112,22 @@ const CAPACITY_SOURCES: Readonly<Record<string, string>> = {
   model: "By the specification of the model; the runtime reserves a part.",
 };
 
-/** Whether the program fits into the device, in words: "fits into 31.25 GiB (TPU v6 Lite), 28 GiB to spare". */
+/** What the program takes of the device, in words; a verdict only where it does not fit, for what ran has fitted. */
 function fitOf(view: ProgramMemory, space: string): { fits: boolean; short: string; text: string } | null {
   const capacity = capacityOf(view, space);
   // What a program needs that did not run says nothing about the device's memory.
   if (capacity === null || view.did_not_run) return null;
   const needed = Math.max(view.total_bytes, view.peak_bytes);
   const where = `${formatBytes(capacity)}${view.device.model ? ` (${view.device.model})` : ""}`;
-  const fits = needed <= capacity;
-  const short = fits ? "fits" : `does not fit by ${formatBytes(needed - capacity)}`;
+  const reserves = `With fragmentation it reserves ${formatBytes(view.total_bytes)}`;
+  if (needed > capacity) {
+    const short = `does not fit by ${formatBytes(needed - capacity)}`;
+    return { fits: false, short, text: `${reserves}, which does not fit into ${where} by ${formatBytes(needed - capacity)}.` };
+  }
   return {
-    fits,
-    short,
-    text: fits
-      ? `fits into ${where}, ${formatBytes(capacity - needed)} to spare`
-      : `does not fit into ${where} by ${formatBytes(needed - capacity)}`,
+    fits: true,
+    short: `${formatPercent((100 * view.peak_bytes) / capacity)} of ${formatBytes(capacity)}`,
+    text: `${reserves}; ${formatBytes(capacity - needed)} of ${where} are left for other programs and arrays on the device.`,
   };
 }
 
@@ -196,10 +197,7 @@ export function headline(view: ProgramMemory, module: string, space: string): Su
   }
   const fit = fitOf(view, space);
   if (view.unknown_memory) sentences.push(view.unknown_memory);
-  if (fit)
-    sentences.push(
-      `With fragmentation it reserves ${formatBytes(view.total_bytes)}, which ${fit.text}; other programs and arrays on the device are not counted.`,
-    );
+  if (fit) sentences.push(fit.text);
   if (peakEvent !== null) {
     const peakInstruction = heapOf(view).instructions[peakEvent];
     sentences.push(
@@ -268,7 +266,7 @@ export function figures(view: ProgramMemory, space: string): Figure[] {
             name: "Device memory",
             value: capacity === null ? null : formatBytes(capacity),
             ...(capacity === null ? {} : { exact: formatExact(capacity, "bytes") }),
-            ...(fit ? { detail: fit.short } : {}),
+            ...(fit && !fit.fits ? { detail: fit.short } : {}),
             help: `Memory of one device, for everything on it.\n${CAPACITY_SOURCES[view.device.source] ?? ""}`,
             reason: "Unknown: the profile names no allocator, device property or known model.",
           },

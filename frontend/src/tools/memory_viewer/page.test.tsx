@@ -12,7 +12,7 @@ const server = ({ pathname, searchParams }: URL): unknown =>
 
 it("shows the buffer of the address with its source line and call stack", async () => {
   const { root } = await showPage(page, TOOL, server, { buffer: "271" });
-  expect(root.querySelector(".summary h2")?.textContent).toBe("jit_step(14) needs 6.500 MiB of HBM at its peak: fits");
+  expect(root.querySelector(".summary h2")?.textContent).toBe("jit_step(14) needs 6.500 MiB of HBM at its peak: 20.3% of 32 MiB");
   expect(root.querySelector(".buffer-card .dim")?.textContent).toBe("pinned");
   const link = root.querySelector<HTMLAnchorElement>(".buffer-source a");
   expect([link?.textContent, root.querySelector(".buffer-source pre")?.textContent]).toEqual([
