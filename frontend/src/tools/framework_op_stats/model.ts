@@ -192,7 +192,7 @@ export function summary({ withIdle, withoutIdle, document: { notes } }: Framewor
     sentences: [
       device && host ? `${host}.` : "",
       onDevice.length
-        ? `The devices are idle for ${formatPercent(100 * idleShare)} of the recorded time.`
+        ? `The devices are idle for ${formatPercent(100 * idleShare)} of the observed time, from the first op to the last.`
         : "No op of a device was recorded.",
     ].filter(Boolean),
   };

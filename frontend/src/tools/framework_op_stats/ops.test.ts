@@ -98,7 +98,7 @@ describe("framework op stats", () => {
     expect(title).toBe("On the device, dot has the most self time: 60.3% of the busy time (600 us over 4 cores)");
     expect(sentences).toEqual([
       "On the host, mul has the most self time: 100.0% of the busy time (10 us).",
-      "The devices are idle for 50.1% of the recorded time.",
+      "The devices are idle for 50.1% of the observed time, from the first op to the last.",
     ]);
     expect(summary(data, true).title).toBe("On the device, dot has the most self time: 30.1% of all time (600 us over 4 cores)");
   });

@@ -104,7 +104,7 @@ it("summarises the op time", () => {
   const { headline, lines } = summaryOf(OPS);
   expect(headline).toBe("loop fusion takes 60.0% of the busy time");
   expect(lines).toEqual([
-    "3 ops with 100 us of self time over 8 cores, 80.0% of the recorded time. Longest: f.1 with 60.0% of the busy time at 12 GFLOP/s.",
+    "3 ops with 100 us of self time over 8 cores, 80.0% of the observed time. Longest: f.1 with 60.0% of the busy time at 12 GFLOP/s.",
     "Nearest limit of the ops, reached or not: HBM for 70.0% of the busy time.",
   ]);
 });

@@ -242,7 +242,7 @@ export function summaryOf(ops: Ops): Summary {
   ).filter(({ name }) => name !== "");
   const flops = rates(ops)[first] ?? 0;
   const matching = ops.selfUs.reduce((a, b) => a + b, 0);
-  const recorded = notes.on_cpu || all.busyShare <= 0 ? "" : `, ${formatPercent(all.busyShare * 100)} of the recorded time`;
+  const recorded = notes.on_cpu || all.busyShare <= 0 ? "" : `, ${formatPercent(all.busyShare * 100)} of the observed time`;
   const what =
     ops.name.length < all.count
       ? `${ops.name.length} of ${plural(all.count, "op")} match: ${percent(matching)} of the ${base}.`

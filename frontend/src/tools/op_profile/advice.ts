@@ -33,7 +33,7 @@ export function byCategory(root: TreeNode): { name: string; timePs: number }[] {
   return [...sums].map(([name, timePs]) => ({ name, timePs })).sort((a, b) => b.timePs - a.timePs);
 }
 
-/** Share of the recorded time in which no op ran. */
+/** Share of the observed time in which no op ran. */
 function idleShare({ whole, busy }: Trees): number {
   return whole.time_ps > 0 ? Math.max(0, 1 - busy.time_ps / whole.time_ps) : 0;
 }
@@ -41,7 +41,7 @@ function idleShare({ whole, busy }: Trees): number {
 function idleLine(profile: Trees): string | null {
   const idle = idleShare(profile);
   if (idle < IDLE_RELEVANT) return null;
-  const how = idle < IDLE_DOMINATES ? `The device is idle for ${percent(idle)} of the recorded time. ` : "";
+  const how = idle < IDLE_DOMINATES ? `The device is idle for ${percent(idle)} of the observed time. ` : "";
   return `${how}First find out what it waits for (input pipeline, host, compilation), with the overview and the trace viewer.`;
 }
 
@@ -97,7 +97,7 @@ export function adviceOf(profile: Trees, limit: Limit | null = null): Advice {
   const use = known ? `FLOPS utilisation is ${percent(flops)}, HBM bandwidth utilisation ${percent(hbm)}` : "utilisation is unknown";
   const headline =
     idle >= IDLE_DOMINATES
-      ? `The ${device.trim() || "device"} is idle for ${percent(idle)} of the time; while busy, ${use}`
+      ? `The ${device.trim() || "device"} is idle for ${percent(idle)} of the observed time; while busy, ${use}`
       : `Overall ${device}${use}${known ? " of the busy time" : ""}`;
   const bound = !known ? "The profile lacks the peak rates of this device or the FLOPs and bytes of its ops." : (limit?.sentence ?? null);
   const tone = idle >= IDLE_DOMINATES ? "bad" : best >= GOOD || limit?.fired ? "good" : "none";

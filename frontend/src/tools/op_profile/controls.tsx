@@ -96,7 +96,7 @@ export function Controls({ view, root, fileName, gpu, basePs, perStep = false, c
           </label>
         </>
       )}
-      <label data-tip="If excluded, shares and utilisation refer to the time in which ops ran, else to all recorded time of the devices.">
+      <label data-tip="If excluded, shares and utilisation refer to the time in which ops ran, else to the observed time of the devices, from the first op to the last.">
         <input type="checkbox" checked={!view.idle} onChange={(e) => change({ idle: !e.currentTarget.checked })} />
         Exclude idle
       </label>

@@ -153,7 +153,7 @@ describe("advice", () => {
 
   it("starts with the idle time of a mostly idle device", () => {
     const idle = read({ total_ps: 800e9 });
-    expect(adviceOf(idle).headline).toMatch(/^The TPU is idle for 90\.0% of the time/);
+    expect(adviceOf(idle).headline).toMatch(/^The TPU is idle for 90\.0% of the observed time/);
     expect(adviceOf(idle).tone).toBe("bad");
   });
 

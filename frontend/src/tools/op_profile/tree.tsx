@@ -49,7 +49,7 @@ const heads = (idle: boolean, over: string, perStep: boolean): readonly { name: 
   idle
     ? {
         name: "% of all",
-        help: "Time of the node divided by all recorded time of the devices, idle time included.\nSource: trace.",
+        help: "Time of the node divided by the observed time of the devices, from the first op to the last, idle time included.\nSource: trace.",
         class: "number",
       }
     : { name: "% of busy", help: "Time of the node divided by the time in which ops ran.\nSource: trace.", class: "number" },

@@ -79,9 +79,9 @@ describe("the response", () => {
     expect(headline).toBe("The program runs at 700 GFLOP/s, 4.0% of its roofline");
     expect(tone).toBe("none");
     expect(lines[0]).toMatch(/below the HBM ridge point of 560\.4 FLOP\/B; the roof above it is HBM/);
-    expect(lines[2]).toMatch(/f\.1, with 60\.0% of all recorded time at 5\.0%/);
+    expect(lines[2]).toMatch(/f\.1, with 60\.0% of the observed time at 5\.0%/);
     expect(lines[1]).toBe(
-      "Of all recorded time (1 ms over 8 cores): 90.0% closest to the limit of HBM, 10.0% closest to the limit of Compute.",
+      "Of the observed time (1 ms over 8 cores): 90.0% closest to the limit of HBM, 10.0% closest to the limit of Compute.",
     );
     expect(remarks(choose(ROOFLINE.points, choice))).toBe(
       "1 row without FLOPs or bytes is only in the table. 1 row beyond what the device can do is not drawn: work of " +

@@ -197,13 +197,13 @@ export function summaryOf({ points, document }: Roofline, transfers: boolean): S
   const rest = 1 - ops.reduce((all, { share }) => all + share, 0);
   const idle = rest > 0.05 ? `; ${formatPercent(rest * 100)} idle` : "";
   if (shares.length)
-    lines.push(`Of all recorded time (${formatTime(total.timeUs * 1e6)}${overCores(notes.cores)}): ${shares.join(", ")}${idle}.`);
+    lines.push(`Of the observed time (${formatTime(total.timeUs * 1e6)}${overCores(notes.cores)}): ${shares.join(", ")}${idle}.`);
   const far = ops
     .filter((op) => op.efficiency !== null && !op.doubtful && op.share > 0.01)
     .sort((a, b) => b.share * (1 - Math.min(1, b.efficiency ?? 0)) - a.share * (1 - Math.min(1, a.efficiency ?? 0)))[0];
   if (far)
     lines.push(
-      `Largest potential gain: ${far.label}, with ${formatPercent(far.share * 100)} of all recorded time at ` +
+      `Largest potential gain: ${far.label}, with ${formatPercent(far.share * 100)} of the observed time at ` +
         `${formatPercent((far.efficiency ?? 0) * 100)} of its roofline limit.`,
     );
   return {

@@ -128,6 +128,13 @@ describe("the summary", () => {
     expect(tone).toBe("bad");
     expect(title).toBe("23.3% of the time from step to step is host compute (waits for host code); 48.8% is device compute");
     expect(sentences).toEqual(["2 steps on 2 devices.", "load_batch (train.py:9) accounts for 23.3% of the time from step to step."]);
+    const load = { name: "$train.py:9 load_batch", inner: "$random.py:3 shuffle", host: "h", time_ps: 35, percent: 23.3 };
+    const others = [
+      { ...load, inner: "$random.py:9 choice", percent: 10 },
+      { ...load, name: "$log.py:2 write", percent: 30 },
+      { ...load, host: "another", percent: 23 },
+    ];
+    expect(headline({ ...budget, causes: [load, ...others] }).sentences[1]).toMatch(/^load_batch \(train\.py:9\) accounts for 33\.3% of/);
   });
 
   it("is good without such a part", () => {

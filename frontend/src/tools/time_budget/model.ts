@@ -1,6 +1,7 @@
 // Summary, charts and tables of the time budget. Pure.
 import type { StackChart } from "../../base/chart/chart_spec";
 import { filledSeries } from "../../base/chart/chart_data";
+import { sumBy } from "../../base/chart/slices";
 import { columnOf } from "../../api/payload/fields";
 import { cutMiddle, formatPercent, formatTime, plural } from "../../base/format";
 import { BETWEEN, OTHERS, countSteps, idleDevices, segmentsOf } from "../../base/steps/decomposition";
@@ -86,8 +87,15 @@ export function headline(budget: TimeBudget): { tone: "good" | "fair" | "bad"; t
         ? `${devices}.`
         : `${countSteps(steps.name.length, decomposition.left_out)} on ${devices}.`,
   ];
-  if (largest?.category === HOST && cause)
-    sentences.push(`${causeName(cause.name)} accounts for ${formatPercent(cause.percent)} of the ${base}.`);
+  if (largest?.category === HOST && cause) {
+    // One function waits in several deepest events.
+    const onHost = budget.causes.filter(({ host }) => host === cause.host);
+    const [most] = sumBy(
+      onHost.map(({ name }) => name),
+      onHost.map(({ percent }) => percent ?? 0),
+    );
+    if (most) sentences.push(`${causeName(most.name)} accounts for ${formatPercent(most.value)} of the ${base}.`);
+  }
   if (idle !== null) sentences.push(idle);
   if (!largest) return { tone: "good", title: `${compute} of the ${base} is device compute; no other cause takes ${FAIR}%`, sentences };
   const group = decomposition.groups.find(({ parts }) => parts.some(({ id }) => id === largest.category));

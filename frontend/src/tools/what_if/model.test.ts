@@ -61,6 +61,8 @@ describe("the words of the page", () => {
     const unsure = { ...RECORDED, tried: RECORDED.tried.map((one) => ({ ...one, confidence: "low" })) };
     expect(bestOf(unsure)).toBeNull();
     expect(headline(unsure, NOTHING).title).toBe("The step takes 100 us; no change that was tried makes it shorter");
+    const none = { ...RECORDED, tried: RECORDED.tried.map((one) => ({ ...one, gain_ps: null })) };
+    expect(headline(none, NOTHING).title).toBe("The step takes 100 us; no finding has a change that can be tried");
   });
 
   it("tell why the recording cannot tell", () => {

@@ -140,7 +140,13 @@ export function headline(found: StepWhatIf, edit: Edit, pending = false): Headli
     const best = bestOf(found);
     const step = `The ${base} takes ${formatTime(before.length_ps)}`;
     if (pending) return { tone: "none", title: step };
-    if (best === null) return { tone: "none", title: `${step}; no change that was tried makes it shorter` };
+    if (best === null)
+      return {
+        tone: "none",
+        title: found.tried.some(({ gain_ps }) => gain_ps !== null)
+          ? `${step}; no change that was tried makes it shorter`
+          : `${step}; no finding has a change that can be tried`,
+      };
     const gain = formatPercent(100 * shareOf(best.gain_ps ?? 0, before.length_ps));
     return { tone: "none", title: `${step}; the largest gain that was tried is ${gain}: ${lowered(best.label)}` };
   }
