@@ -1,8 +1,8 @@
 // One row of cells, rendered again only when it changes, so that scrolling stays smooth.
 import { Component } from "preact";
-import { cutMiddle, formatDoubtful, formatExact } from "../../base/format";
+import { formatDoubtful, formatExact } from "../../base/format";
 import type { Cell, TableColumn } from "../../base/table/table_data";
-import { WIDEST, charWidth } from "./model/char_width";
+import { fitted } from "./model/char_width";
 import { cellText, shownText } from "./model/table_model";
 import { ROW_PX } from "./use_rows";
 
@@ -71,8 +71,7 @@ function TableCell({ id, column, width, row, index, active }: CellProps) {
   const value = column.values[row];
   const text = cellText(column, value);
   const missing = value === null || value === undefined || value === "";
-  const room = Math.max(4, Math.floor((width - PADDING_PX) / (charWidth() * WIDEST)));
-  const shown = column.kind === "string" ? cutMiddle(shownText(column, value), room) : text;
+  const shown = column.kind === "string" ? fitted(shownText(column, value), width - PADDING_PX) : text;
   const exact = missing ? (column.missing ?? NO_VALUE) : shown !== formatExact(value, null) ? formatExact(value, column.unit) : undefined;
   const doubt = column.doubts?.[row] ?? null;
   const share = typeof value === "number" && doubt === null && !column.signed ? shareOf(value, column.unit) : null;

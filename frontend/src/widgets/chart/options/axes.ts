@@ -141,6 +141,7 @@ export function logAxis({ name, from, to }: Axis & { from: number; to: number },
 }
 
 const CHAR_PX = 6.5;
+const LABEL_GAP_PX = 14;
 const MAX_SLANTED = 40;
 /** Room for each slanted label. */
 const SLANTED_PX = 22;
@@ -153,9 +154,21 @@ export function slanted(labels: readonly string[], width: number): boolean {
   return names && (longest * CHAR_PX + 8) * labels.length > width - 80;
 }
 
+const shownChars = (labels: readonly string[]): number => (labels.length > MAX_SLANTED ? SHORT_CHARS : LABEL_CHARS);
+
+const NICE = [1, 2, 5];
+
+/** Every how many labels one is shown, a round number, so that all that are shown fit side by side. */
+export function labelStep(labels: readonly string[], width: number): number {
+  const longest = labels.reduce((most, label) => Math.max(most, Math.min(shownChars(labels), label.length)), 0);
+  const room = Math.max(1, Math.floor((width - 80) / (longest * CHAR_PX + LABEL_GAP_PX)));
+  for (let power = 1; ; power *= 10) for (const nice of NICE) if (labels.length <= nice * power * room) return nice * power;
+}
+
 /** Labels along x, in columns or at points. */
 export function labelAxis(axis: Axis & { labels: readonly string[] }, columns: boolean, style: ChartStyle): Option {
   const slant = slanted(axis.labels, style.width);
+  const step = labelStep(axis.labels, style.width);
   return {
     type: "category",
     data: [...axis.labels],
@@ -168,8 +181,10 @@ export function labelAxis(axis: Axis & { labels: readonly string[] }, columns: b
     axisLine: { lineStyle: { color: style.dim } },
     axisLabel: {
       color: style.dim,
-      ...(slant ? { interval: 0, rotate: 32 } : { hideOverlap: true }),
-      formatter: (label: string) => cutMiddle(label, axis.labels.length > MAX_SLANTED ? SHORT_CHARS : LABEL_CHARS),
+      ...(slant ? { interval: 0, rotate: 32 } : { interval: step - 1 }),
+      // centred at the last point, it would end outside
+      ...(!slant && !columns && (axis.labels.length - 1) % step === 0 ? { alignMaxLabel: "right" } : {}),
+      formatter: (label: string) => cutMiddle(label, shownChars(axis.labels)),
     },
   };
 }

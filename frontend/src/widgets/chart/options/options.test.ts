@@ -4,7 +4,7 @@ import type { BandChart, BlocksChart, ScatterChart, StackChart, StepsChart, Tree
 import { tipOf, tipText } from "../../../base/chart/chart_text";
 import { itemOf } from "../pointer";
 import type { ChartStyle } from "../style";
-import { niceStep, slanted } from "./axes";
+import { labelAxis, labelStep, niceStep, slanted } from "./axes";
 import { MAX_COLUMNS } from "./category";
 import { optionOf } from "./options";
 
@@ -94,6 +94,17 @@ describe("options", () => {
     expect(slanted(Array(30).fill("tpu-host-0:0"), 600)).toBe(false);
     expect(slanted(["a", "b"], 600)).toBe(false);
     expect(slanted(Array(400).fill("123"), 600)).toBe(false);
+  });
+
+  it("are shown at even distances, the last one inside", () => {
+    const steps = Array.from({ length: 95 }, (_, i) => String(i));
+    expect([350, 640, 2000, 9000].map((width) => labelStep(steps, width))).toEqual([10, 5, 2, 1]);
+    expect([labelStep([], 600), labelStep(["a very long name of a step"], 100)]).toEqual([1, 1]);
+    const names = Array.from({ length: 301 }, (_, i) => `train ${String(i)}`);
+    const label = (count: number, columns: boolean) =>
+      labelAxis({ name: "Step", unit: null, labels: names.slice(0, count) }, columns, { ...style, width: 700 })["axisLabel"];
+    expect(label(301, false)).toMatchObject({ interval: 49, alignMaxLabel: "right" });
+    for (const inside of [label(300, false), label(301, true)]) expect(inside).not.toHaveProperty("alignMaxLabel");
   });
 });
 
