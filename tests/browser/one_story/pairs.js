@@ -231,12 +231,12 @@ export const PAIRS = [
   { page: HLO, what: "the longest op of headline and table", a: sentence(HLO, /Longest: .* with ([\d.]+%)/), b: cell(HLO, "Busy share") },
   { page: HLO, what: "the shares of all ops", a: columnTotal(HLO, "Busy share"), b: WHOLE },
   { page: `${HLO}, ${PROFILE}`, what: "the busy time of both pages", a: opTime, b: sentence(PROFILE, /(?:of the|busy) (?:busy )?time \((\S+ [a-z]+)/) },
-  { page: `${HLO}, ${FRAMEWORK}`, what: "busy and idle time make the recorded time", a: sum(sentence(HLO, /([\d.]+%) of the recorded time/), sentence(FRAMEWORK, /idle for ([\d.]+%) of the recorded/)), b: WHOLE },
-  { page: `${HLO}, ${ROOFLINE}`, what: "the share of the busy time in the recorded time", a: share(opTime, sentence(ROOFLINE, /Of all recorded time \((\S+ [a-z]+)/)), b: sentence(HLO, /([\d.]+%) of the recorded time/) },
+  { page: `${HLO}, ${FRAMEWORK}`, what: "busy and idle time make the observed time", a: sum(sentence(HLO, /([\d.]+%) of the observed time/), sentence(FRAMEWORK, /idle for ([\d.]+%) of the observed/)), b: WHOLE },
+  { page: `${HLO}, ${ROOFLINE}`, what: "the share of the busy time in the observed time", a: share(opTime, sentence(ROOFLINE, /Of the observed time \((\S+ [a-z]+)/)), b: sentence(HLO, /([\d.]+%) of the observed time/) },
   // Parts of less than 0.5% are not named.
-  { page: ROOFLINE, what: "the parts of the recorded time", a: allShares(ROOFLINE, /Of all recorded time.* idle/), b: WHOLE, slack: 5 },
+  { page: ROOFLINE, what: "the parts of the observed time", a: allShares(ROOFLINE, /Of the observed time.* idle/), b: WHOLE, slack: 5 },
   { page: `${HLO}, ${PROFILE}`, what: "the share of the first op in the busy time", a: sameOp(HLO, "Busy share"), b: inTree("% of busy") },
-  { page: `${HLO}, ${ROOFLINE}`, what: "the share of the first op in all time", a: share(sameOp(HLO, "Self time"), sentence(ROOFLINE, /Of all recorded time \((\S+ [a-z]+)/)), b: sameOp(ROOFLINE, "Share of all time") },
+  { page: `${HLO}, ${ROOFLINE}`, what: "the share of the first op in all time", a: share(sameOp(HLO, "Self time"), sentence(ROOFLINE, /Of the observed time \((\S+ [a-z]+)/)), b: sameOp(ROOFLINE, "Share of all time") },
   { page: `${ROOFLINE}, ${FRAMEWORK}`, what: "the idle time of both pages", a: sentence(ROOFLINE, /([\d.]+%) idle/), b: sentence(FRAMEWORK, /idle for ([\d.]+%)/) },
   { page: FRAMEWORK, what: "the longest op of headline and pie", a: headline(FRAMEWORK, /self time: ([\d.]+%)/), b: ({ pages }) => quantity(pie(pages, FRAMEWORK, "Busy device time, by op")?.parts[0]?.share) },
 
