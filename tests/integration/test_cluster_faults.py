@@ -127,22 +127,17 @@ def test_a_stopped_worker_does_not_hold_its_hosts(dask, step, soon):
     assert stopped.poll() is None
 
 
-def test_this_machine_goes_on_when_all_workers_die(tmp_path_factory, step, soon, caplog):
-    own = DaskProcesses(tmp_path_factory.mktemp("own"))
-    try:
-        workers = own.workers(2)
-        asked = step(own.address)
-        asked.begun(2)
-        for worker in workers:
-            worker.kill()
-        asked.go()
-        assert asked.ends(25) == {"processes": HOSTS}
-        assert caplog.text.count("cannot use the Dask scheduler") == 1
-        again = step(own.address)
-        again.go()
-        assert again.ends(10) == {"processes": HOSTS}, "it is not asked again at once"
-    finally:
-        own.end()
+def test_this_machine_goes_on_when_all_workers_die(dask, step, soon, caplog):
+    """The last test of this cluster."""
+    asked = step(dask.address)
+    asked.begun(2)
+    dask.end_workers()
+    asked.go()
+    assert asked.ends(25) == {"processes": HOSTS}
+    assert caplog.text.count("cannot use the Dask scheduler") == 1
+    again = step(dask.address)
+    again.go()
+    assert again.ends(10) == {"processes": HOSTS}, "it is not asked again at once"
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.night)])

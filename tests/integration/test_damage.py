@@ -16,7 +16,7 @@ from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.errors import CorruptProfile
 
 SEED = 20261120
-EVERY = many(5, 1)
+EVERY = many(10, 1)
 """Of the quick run; the kinds of damage follow each other."""
 
 
@@ -53,7 +53,7 @@ PER_ROW = 32 << 10
 """Allowed memory per step or kernel name, over all tools: their tables are as long."""
 
 
-@pytest.mark.parametrize("rows", ["steps", "names of /device:GPU:0"])
+@pytest.mark.parametrize("rows", ["steps", pytest.param("names of /device:GPU:0", marks=pytest.mark.night)])
 def test_memory_grows_with_the_rows_of_tables(asker: Asker, rows: str) -> None:
     few, many = 1000, 4000
     peaks = {}

@@ -55,7 +55,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=many(60, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(30, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(route=st.sampled_from(ROUTES), query=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5))
 def test_no_query_breaks_the_server(board, logdir, tmp_path, route, query):
     write(logdir, {"plugins/profile/s/h.xplane.pb": SMALL})

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -16,8 +15,10 @@ import pytest
 from builders.logdirs import settle, write
 from builders.profiles.op_profiles import GPU, TPU
 from builders.profiles.step_profiles import serving, worker
+from builders.rings import ALL
 from builders.servers import host_parts
 from builders.servers.board import Board
+from builders.servers.dask_processes import DaskProcesses
 
 from tpu_profile_plugin.cache.profiles import _SPACE, ProfileCache
 from tpu_profile_plugin.logdir import Logdir
@@ -65,10 +66,10 @@ def board_on(root: Path, home: Path, *flags: str):
         board.plugin.server.close()
 
 
-def answers(board: Board) -> dict[tuple[str, str], tuple[int, bytes, str | None]]:
+def answers(board: Board, runs: tuple[str, ...] = RUNS) -> dict[tuple[str, str], tuple[int, bytes, str | None]]:
     """Status, body and left-out header of every tool that takes all hosts, for every run."""
     found = {}
-    for run in RUNS:
+    for run in runs:
         for tool in ALL_HOSTS_TOOLS:
             route = "data" if tool == "memory_viewer" else "page"  # its page reads one host in this process
             answer = board.get(route, run=run, tag=tool, host="ALL_HOSTS")
@@ -95,65 +96,40 @@ def test_worker_processes_give_the_same_bytes(many, tmp_path, on_threads):
         assert answers(board) == on_threads
 
 
-CLUSTER = """
-import sys
-from distributed import LocalCluster
-if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None) as c:
-        print(c.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def scheduler(tmp_path_factory):
     """A Dask cluster of two worker processes on this machine; yields the scheduler's address."""
     pytest.importorskip("distributed")
-    script = tmp_path_factory.mktemp("cluster") / "cluster.py"
-    script.write_text(CLUSTER)
-    process = subprocess.Popen(
-        [sys.executable, script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
+    made = DaskProcesses(tmp_path_factory.mktemp("cluster"))
     try:
-        yield process.stdout.readline().strip()
+        made.workers(2)
+        yield made.address
     finally:
-        process.stdin.close()
+        made.end()
+
+
+class TestDask:
+    def test_a_cluster_gives_the_same_bytes(self, many, tmp_path, on_threads, scheduler):
+        runs = RUNS if ALL else ("train/s", "torn/s")
+        with board_on(many, tmp_path, "--profile_executor", scheduler) as board:
+            assert answers(board, runs) == {key: answer for key, answer in on_threads.items() if key[0] in runs}
+            entries = board.plugin.server.source().cache._entries.values()
+            planes = [plane for entry in entries if _SPACE in entry.values for plane in entry.values[_SPACE].planes]
+            assert not [plane.name for plane in planes if plane.decoded], "the server itself decodes metadata at most"
+
+    def test_a_host_is_moved_to_another_worker_when_one_dies(self, many, tmp_path, scheduler):
+        files = Logdir(str(many)).run("train/s").hosts
+        executor = Executor(scheduler, workers=1)
+        cache = ProfileCache(1 << 20)
+        hosts = tuple(HostProfile(file, i, not_here, cache, origin=Origin("", file)) for i, file in enumerate(files))
         try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        process.stdout.close()
-
-
-def test_a_dask_cluster_gives_the_same_bytes(many, tmp_path, on_threads, scheduler):
-    with board_on(many, tmp_path, "--profile_executor", scheduler) as board:
-        assert answers(board) == on_threads
-        entries = board.plugin.server.source().cache._entries.values()
-        planes = [plane for entry in entries if _SPACE in entry.values for plane in entry.values[_SPACE].planes]
-        assert not [plane.name for plane in planes if plane.decoded], "the server itself decodes metadata at most"
-
-
-def test_dask_moves_a_host_to_another_worker_when_one_dies(many, tmp_path, scheduler):
-    files = Logdir(str(many)).run("train/s").hosts
-    executor = Executor(scheduler, workers=1)
-    cache = ProfileCache(1 << 20)
-    hosts = tuple(HostProfile(file, i, not_here, cache, origin=Origin("", file)) for i, file in enumerate(files))
-    try:
-        inputs = RunHosts("r", hosts, executor=executor.choose)
-        found = inputs.map_hosts(host_parts.dies_once.given(str(tmp_path / "marker")))
-    finally:
-        executor.close()
-    assert len(found) == 5
-    assert (tmp_path / "marker").exists()
-    assert inputs.left_out == []
+            inputs = RunHosts("r", hosts, executor=executor.choose)
+            found = inputs.map_hosts(host_parts.dies_once.given(str(tmp_path / "marker")))
+        finally:
+            executor.close()
+        assert len(found) == 5
+        assert (tmp_path / "marker").exists()
+        assert inputs.left_out == []
 
 
 def not_here(file):

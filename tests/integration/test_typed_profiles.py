@@ -9,7 +9,7 @@ from builders.damage.ask import Asker
 from builders.fuzzing.typed_profiles import typed_case
 from builders.rings import many
 
-PROFILES, CHUNK = many(24, 300), many(12, 50)
+PROFILES, CHUNK = many(12, 300), many(12, 50)
 
 
 @pytest.fixture(scope="module")

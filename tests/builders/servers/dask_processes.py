@@ -60,9 +60,18 @@ class DaskProcesses:
 
     def end(self) -> None:
         """Kills all processes."""
-        for process in self._started:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+        self.end_workers()
+        self._kill(self.scheduler)
+
+    def end_workers(self) -> None:
+        """Kills all workers."""
+        for process in self._started[1:]:
+            self._kill(process)
+
+    @staticmethod
+    def _kill(process: subprocess.Popen[bytes]) -> None:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
 
     def _start(self, *command: str, with_package: bool = True) -> subprocess.Popen[bytes]:
         custom = self._directory / "custom"
@@ -85,7 +94,7 @@ class DaskProcesses:
 
     @staticmethod
     def _wait_for(log: Path, pattern: str) -> str:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         while time.monotonic() < deadline:
             found = re.search(pattern, log.read_text())
             if found:
