@@ -17,7 +17,7 @@ from tpu_profile_plugin.capture import CaptureFailed
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.run.facts import count_events
 
-pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(600)]
 SERVERS = {"jax": frameworks.JAX_SERVER, "tf": frameworks.TF_SERVER, "tf215": frameworks.TF_SERVER}
 
 

@@ -16,7 +16,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import Instructions
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.columns import load
 
-pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(600)]
 
 # What XLA says of each function, and the program: before any compiler pass and, if `compiled`, as it runs on a CPU. The
 # same of programs that are given as HLO text.

@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.hlo.text import HloText
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message
 
-pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(600)]
 HERE = Path(__file__).parents[2]
 PROFILES = [HERE / "demo", HERE.parent / "shared/traces/logdir"]
 
