@@ -32,6 +32,7 @@ export function launch({ name, executable }, graphics = ["--disable-gpu"]) {
     });
   }
   const flags = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  if (!ALL) flags.push("--force-prefers-reduced-motion"); // drawing what moves takes as long as the rest of a page
   return puppeteer.launch({
     executablePath: executable,
     args: ["--no-sandbox", "--disable-quic", ...graphics, ...flags],

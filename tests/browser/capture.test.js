@@ -51,7 +51,7 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     await h.shows(tab, "Recording");
     await h.screenshot(tab, `capture-progress-${name}`);
     gate.open();
-    await h.until("the new run in the address", () => h.query(tab).get("run"), 20_000);
+    await h.until("the new run in the address", () => h.query(tab).get("run"));
     assert.equal(h.query(tab).get("tool"), "overview_page");
     await h.until("the dialog to close", async () => !(await tab.frame().$("dialog")));
     const run = h.query(tab).get("run");
@@ -108,8 +108,8 @@ h.inEveryBrowser("capture dialog", ({ name, browser }) => {
     assert.equal(cut, false, "the reason is cut off");
     const before = h.query(tab).get("run");
     await press(tab, "Take a snapshot");
-    await h.until("the snapshot in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"), 20_000);
-    await h.until("the dialog closed", () => tab.frame().evaluate(() => document.querySelector("dialog[open]") === null), 20_000);
+    await h.until("the snapshot in the address", () => h.query(tab).get("run") !== before && h.query(tab).get("run"));
+    await h.until("the dialog closed", () => tab.frame().evaluate(() => document.querySelector("dialog[open]") === null));
     await h.click(tab, "button.capture");
     await fill(tab, "service", one.address);
     await open();

@@ -1,4 +1,4 @@
-// Flame graphs in real browsers: 200,000 frames at 60 a second, zoom by pointer and keyboard, search, table.
+// Flame graphs in real browsers: 200,000 frames at 60 a second (at night), zoom by pointer and keyboard, search, table.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -7,7 +7,8 @@ import * as h from "./harness.js";
 
 const RUN = `run=${encodeURIComponent(`jax_mlp/${readdirSync(path.join(h.DEMO, "jax_mlp", "plugins", "profile"))[0]}`)}`;
 const at = await h.served({ demo: h.DEMO });
-const OPS = 180_000;
+/** Ops, and the frames of their stacks at least: on a push a tenth. */
+const [OPS, FRAMES] = h.ALL ? [180_000, 200_000] : [18_000, 20_000];
 
 /** In the page: answers the page's request with as many ops, in stacks of four calls, instead of asking the server. */
 function answerWith(count) {
@@ -48,7 +49,7 @@ const selected = (tab) => tab.frame().$eval(".flame-selected", (element) => elem
 const drawn = (tab) => tab.frame().$eval(".flame canvas", ({ dataset }) => ({ blocks: Number(dataset.blocks), ms: Number(dataset.drawMs) }));
 
 h.inEveryBrowser("flame graphs", ({ name, browser }) => {
-  test("200,000 frames are drawn in the time of one frame of 60 a second", async () => {
+  test(`${FRAMES} frames are drawn${h.ALL ? " in the time of one frame of 60 a second" : ""}`, async () => {
     const tab = await h.openPage(browser(), at.demo, { query: `${RUN}&tool=overview_page` });
     await h.until("the tools", () => tab.frame().$('[data-tool="source_view"]'));
     await tab.frame().evaluate(answerWith, OPS);
@@ -57,7 +58,7 @@ h.inEveryBrowser("flame graphs", ({ name, browser }) => {
     await h.click(tab, '[aria-label="Show as"] button:nth-child(2)');
     await h.until("the frames", async () => (await drawn(tab)).blocks > 100);
     const frames = await tab.frame().$eval(".flame canvas", (canvas) => Number(/([\d,]+) frames/.exec(canvas.ariaLabel ?? canvas.getAttribute("aria-label"))[1].replace(/,/g, "")));
-    assert.ok(frames >= 200_000, `${frames} frames`);
+    assert.ok(frames >= FRAMES, `${frames} frames`);
     await tab.frame().focus(".flame canvas");
     const times = [];
     for (const key of [..."+".repeat(12), ..."-".repeat(12)]) {
@@ -67,7 +68,7 @@ h.inEveryBrowser("flame graphs", ({ name, browser }) => {
     }
     times.sort((a, b) => a - b);
     console.log(`# ${name}: ${frames} frames, median ${times[12]} ms, longest ${times.at(-1)} ms a picture`);
-    assert.ok(times[12] < 1000 / 60, `median ${times[12]} ms`);
+    assert.ok(!h.ALL || times[12] < 1000 / 60, `median ${times[12]} ms`);
     h.assertClean(tab);
     await tab.page.close();
   });

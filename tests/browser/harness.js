@@ -13,10 +13,14 @@ export * from "./servers.js";
 /** Directory of the screenshots of failed tests. */
 export const ARTIFACTS = process.env.BROWSER_ARTIFACTS ?? path.join(ROOT, "build", "browser-artifacts");
 
+/** The longest wait, in ms: also on a machine with far more to do than cores. */
+const PATIENCE = 120_000;
+
 /** Calls `probe` until it returns something truthy, and returns that. */
-export async function until(what, probe, timeout = 120_000) {
+export async function until(what, probe, timeout = PATIENCE) {
   let last;
-  for (const deadline = Date.now() + timeout; Date.now() < deadline; await pause(50)) {
+  let wait = 50; // longer and longer: reading a page takes what it needs to become complete
+  for (const deadline = Date.now() + timeout; Date.now() < deadline; await pause(wait), wait = Math.min(1.3 * wait, 250)) {
     try {
       const value = await probe();
       if (value) return value;
@@ -59,7 +63,7 @@ export async function openProfile(browser, server, { query = "", width = 1280, h
   const { page, found } = await newTab(browser, server, { width, height });
   await page.goto(`${server.url}${query ? `?${query}` : ""}#profile`, { waitUntil: "domcontentloaded" });
   const frame = () => page.frames().find((f) => new URL(f.url()).pathname.endsWith("/plugin/profile/index.html"));
-  await until("the plugin's frame", frame, 30_000);
+  await until("the plugin's frame", frame);
   return { page, frame, found };
 }
 
@@ -79,7 +83,7 @@ export function text(frame) {
 }
 
 /** Waits until the page shows `wanted` (a string or regular expression) and returns its whole text. */
-export async function shows(tab, wanted, timeout = 120_000) {
+export async function shows(tab, wanted, timeout = PATIENCE) {
   let last = "";
   const matches = (seen) => (wanted instanceof RegExp ? wanted.test(seen) : seen.includes(wanted));
   return until(`"${wanted}" on the page`, async () => matches((last = await text(tab.frame()))) && last, timeout).catch((error) => {
@@ -159,6 +163,12 @@ function inBrowser(kind, suite, define) {
     before(async () => {
       browser = await connect(kind, await lend.browser(kind.name));
       context = await browser.createBrowserContext(); // with storage and cache of its own
+      const { newPage } = context;
+      context.newPage = async () => {
+        const page = await newPage.call(context);
+        page.setDefaultTimeout(PATIENCE);
+        return page;
+      };
     });
     after(async () => {
       await context?.close();

@@ -40,7 +40,7 @@ h.inEveryBrowser("many hosts", ({ name, browser }) => {
     assert.equal((await info.json()).hosts.length, HOSTS);
     gate.shut();
     const tab = await h.openPage(browser(), server, { query: `run=${name}/s&tool=overview_page` });
-    await h.shows(tab, `Computing the overview of ${HOSTS} hosts: ${HOSTS - 1} of ${HOSTS} hosts read, waiting for w-100…`, 120_000);
+    await h.shows(tab, `Computing the overview of ${HOSTS} hosts: ${HOSTS - 1} of ${HOSTS} hosts read, waiting for w-100…`);
     await h.screenshot(tab, `progress-${name}`);
     gate.open();
     await h.shows(tab, `This page lacks host w-077 of ${HOSTS} hosts`);

@@ -21,10 +21,10 @@ const MOST_ROWS = 100;
 /** Sample profiles: a directory or a builder. `narrow`: the toolbars are looked at in a narrow window, too. */
 const OFTEN = {
   demo: { from: h.DEMO, narrow: true },
-  "steps of several hosts": { from: "step_profiles", narrow: true },
   ops: { from: "op_profiles", narrow: true },
 };
 const NIGHT = {
+  "steps of several hosts": { from: "step_profiles", narrow: true },
   "tf.data programs": { from: path.join(h.ROOT, "tests", "profiles", "tf_data_221") },
   "XProf's samples": { from: SHARED, skip: existsSync(SHARED) ? false : "the sample profiles (../shared/traces) are not here" },
   "PyTorch's traces": { from: PYTORCH, skip: existsSync(PYTORCH) ? false : "the traces of PyTorch (../shared/pytorch) are not here" },
@@ -195,17 +195,18 @@ h.inChromium("one story", ({ browser }) => {
   });
 
   test("a figure of one page that is 1% off is found", () => {
-    const pages = new Set();
+    const found = new Map(); // figures by page; on a push a few of each
     for (const [run, names] of [...shown].filter(([run]) => /^(?:demo|ops) /.test(run))) {
       for (const one of namesakes(names).flat()) {
-        const changed = withOneChanged(names, one);
+        const before = found.get(one.page) ?? 0;
+        const changed = before < 8 || h.ALL ? withOneChanged(names, one) : null;
         if (changed === null) continue;
         assert.ok(twoValues(changed).some((text) => text.startsWith(`"${one.key}"`)), `${run}: ${one.page}: ${one.key}: ${one.text}`);
-        pages.add(one.page);
+        found.set(one.page, before + 1);
       }
     }
     const least = ["overview_page", "input_pipeline_analyzer", "time_budget", "hlo_stats", "roofline_model", "framework_op_stats"];
-    assert.deepEqual(least.filter((page) => !pages.has(page)), []);
+    assert.deepEqual(least.filter((page) => !found.has(page)), []);
   });
 
   test("names and figures are compared by what they mean", () => {

@@ -14,7 +14,7 @@ const at = await h.served({ steps: "step_profiles", demo: h.DEMO });
 /** Opens a page and waits until `wanted` is on it. */
 async function open(browser, query, wanted, { server = at.steps, ...size } = {}) {
   const tab = await h.openPage(browser, server, { query, ...size });
-  await h.shows(tab, wanted, 30_000);
+  await h.shows(tab, wanted);
   return tab;
 }
 

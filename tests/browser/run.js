@@ -1,13 +1,19 @@
-// Runs the browser tests, two files side by side, with servers and browsers that they share: all in Chromium; with TEST_ALL=1,
-// as at night, those whose result depends on the browser in Firefox, too.
+// Runs the browser tests, two files side by side, with servers and browsers that they share: those of a push in Chromium; with
+// TEST_ALL=1, as at night, all, and those whose result depends on the browser in Firefox, too.
 //   node run.js [FILE...]
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { ALL } from "./browsers.js";
 import { Keeper, listen } from "./shared.js";
 
-/** Files that are about no browser, or whose result does not depend on it: they run once. The longest come first. */
+/** Files that are about no browser, or whose result does not depend on it: they run once. */
 const ONCE = ["notebook.test.js", "one_story.test.js", "accessibility.test.js", "statements.test.js", "words.test.js", "xprof_pages.test.js"];
+/** Files for the night: what they look at is opened by others on a push, which see whether it works. */
+const NIGHT = ["offline.test.js", "statements.test.js", "words.test.js", "xprof_pages.test.js"];
+/** Files that need an environment of scripts/setup_frameworks: they run if they are named. */
+const FRAMEWORKS = ["capture_jax.test.js", "notebook.test.js"];
+/** What takes longest begins first. */
+const LONGEST = ["one_story.test.js", "accessibility.test.js", "shell.test.js", "report.test.js", "pages.test.js", "places.test.js"];
 
 const keeper = new Keeper();
 const address = await listen(keeper);
@@ -38,8 +44,10 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 }
 
 const asked = process.argv.slice(2);
-const files = asked.length > 0 ? asked : readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.js"));
-files.sort((a, b) => ONCE.includes(b) - ONCE.includes(a));
+const left = [...FRAMEWORKS, ...(ALL ? [] : NIGHT)];
+const files = asked.length > 0 ? asked : readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.js") && !left.includes(name));
+const rank = (name) => (LONGEST.includes(name) ? LONGEST.indexOf(name) : LONGEST.length);
+files.sort((a, b) => rank(a) - rank(b));
 const second = ALL ? files.filter((name) => !ONCE.includes(name)) : [];
 const waiting = [...files.map((file) => ["chromium", file]), ...second.map((file) => ["firefox", file])];
 

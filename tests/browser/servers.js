@@ -72,7 +72,7 @@ export async function startTensorBoard(logdir, { pathPrefix = "", environment = 
     clearTimeout(timer);
     cache.remove();
   };
-  for (const deadline = Date.now() + 60_000; ; await pause(200)) {
+  for (const deadline = Date.now() + 120_000; ; await pause(200)) {
     if (server.exitCode !== null) throw new Error(`TensorBoard stopped at once:\n${log}`);
     if (Date.now() > deadline) {
       await stop();

@@ -20,7 +20,7 @@ function hook(tab) {
 
 async function open(browser, query = LINK) {
   const tab = await h.openPage(browser, at.demo, { query });
-  await h.until("drawn boxes", async () => (await hook(tab)).boxesDrawn > 0, 30_000);
+  await h.until("drawn boxes", async () => (await hook(tab)).boxesDrawn > 0);
   return tab;
 }
 
