@@ -79,14 +79,14 @@ export async function startTensorBoard(logdir, { pathPrefix = "", environment = 
       throw new Error(`TensorBoard does not answer:\n${log}`);
     }
     const answer = await fetch(`${origin}${pathPrefix}/data/plugins_listing`).catch(() => null);
-    if (answer?.ok) return { origin, url: `${origin}${pathPrefix}/`, stop, log: () => log };
+    if (answer?.ok) return { origin, url: `${origin}${pathPrefix}/`, pid: server.pid, stop, log: () => log };
   }
 }
 
 /** Writes the sessions of `tests/builders/<name>.py` below a directory. */
-export function build(name, directory) {
-  const options = { cwd: ROOT, env: { ...process.env, PYTHONPATH: path.join(ROOT, "tests") } };
-  execFileSync(PYTHON, ["-m", `builders.profiles.${name}`, directory], options);
+export function build(name, directory, words = [], environment = {}) {
+  const options = { cwd: ROOT, env: { ...process.env, PYTHONPATH: path.join(ROOT, "tests"), ...environment } };
+  execFileSync(PYTHON, ["-m", `builders.profiles.${name}`, directory, ...words], options);
 }
 
 export function pause(ms) {

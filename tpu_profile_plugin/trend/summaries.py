@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.trend.summary import FORMAT, Conditions, PlaceTime, RunSummary
-from tpu_profile_plugin.cache.codec import NotStorable
+from tpu_profile_plugin.cache.codec import NotStorable, fields_of
 from tpu_profile_plugin.cache.files import FileCache, build_identity, user_directory
 from tpu_profile_plugin.errors import BadRequest, CorruptProfile, FileChanged, NotFound
 from tpu_profile_plugin.logdir import RunFiles
@@ -46,8 +47,9 @@ class KeptSummaries:
         key = _key(files)
         with suppress(OSError, ValueError, TypeError):
             summary, texts, times = CODEC.decode(self._files.read(key))
+            texts = list(map(sys.intern, texts))  # most are those of other runs
             columns = zip(*(texts[at :: len(_TEXTS)] for at in range(len(_TEXTS))), *times.tolist(), strict=True)
-            found: RunSummary = replace(summary, places=tuple(PlaceTime(*column) for column in columns))
+            found: RunSummary = replace(summary, places=tuple(map(PlaceTime._make, columns)))
             self._files.touch(key)
             return found
         return None
@@ -58,6 +60,11 @@ class KeptSummaries:
             made = run_summary(run, files.name, files.mtime_ms, labels)
         except FileChanged as error:  # while it was read: the next time tells
             return RunSummary(files.name, files.mtime_ms, dict(labels), problem=error.message)
+        self.keep(files, made)
+        return made
+
+    def keep(self, files: RunFiles, made: RunSummary) -> None:
+        """Stores the summary of a run, for `known`."""
         key = _key(files)
         try:
             # Columns of places: an object for each takes ten times as long to read.
@@ -70,7 +77,6 @@ class KeptSummaries:
             _LOG.debug("a summary is not stored: %s", error)
         except OSError as error:
             self._files.log_failure("Summaries of runs", error)
-        return made
 
 
 def _key(files: RunFiles) -> str:
@@ -128,7 +134,8 @@ def summarized(
 
 def encoded(summary: RunSummary) -> str:
     """A summary as a line of JSON."""
-    return json.dumps({"format": FORMAT, **asdict(summary)}, ensure_ascii=True, separators=(",", ":"))
+    data = {"format": FORMAT, **asdict(summary), "places": [place._asdict() for place in summary.places]}
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
 
 
 def write_file(path: Path, summaries: Iterable[RunSummary]) -> int:
@@ -210,7 +217,7 @@ def _place(data: Any) -> PlaceTime:
 
 
 def _only(data: Any, of: type) -> None:
-    if not isinstance(data, dict) or {field.name for field in fields(of)} != data.keys():
+    if not isinstance(data, dict) or set(fields_of(of)) != data.keys():
         raise ValueError(f"its {of.__name__} has other fields.")
 
 

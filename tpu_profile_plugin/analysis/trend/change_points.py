@@ -107,11 +107,11 @@ def _windows(values: F64, width: int, alarm: float) -> list[int]:
 
 @functools.cache
 def _least_t(count: int, alarm: float) -> float:
-    """A t, nearly the least, with which the best split of `count` normal values may have a chance below `alarm`."""
-    low, high = 0.0, 20.0
+    """A t, nearly the least, with which the best split of `count` values may have a chance below `alarm`."""
+    low, high = 0.0, 100.0
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if _of_best(math.erfc(middle / math.sqrt(2)), count) < alarm else (middle, high)
+        low, high = (low, middle) if _of_best(two_sided(middle, count - 2), count) < alarm else (middle, high)
     return low
 
 
@@ -159,15 +159,15 @@ def _best_split(values: F64) -> int:
 def _chance(before: F64, after: F64) -> float:
     """Probability that the best split of equal values has a t test as clear as this one."""
     n, m = len(before), len(after)
-    count = n + m
-    means = before.mean(), after.mean()
+    count, freedom = n + m, n + m - 2
+    means = float(before.sum()) / n, float(after.sum()) / m
     residuals = np.concatenate([before - means[0], after - means[1]])
-    squares, delta = float(residuals @ residuals), abs(float(means[1] - means[0]))
+    of_before, of_after = float(residuals[:n] @ residuals[:n]), float(residuals[n:] @ residuals[n:])
+    squares, delta = of_before + of_after, abs(means[1] - means[0])
     if not delta:
         return 1.0
-    if squares <= (n + m) * (1e-12 * delta) ** 2:
+    if squares <= count * (1e-12 * delta) ** 2:
         return 0.0
-    freedom = n + m - 2
     t = delta / math.sqrt(squares / freedom * (1 / n + 1 / m))
     least = _of_best(math.erfc(t / math.sqrt(2)), count)
     if least >= ALARM:  # what follows only raises it: Student's tails are heavier than normal ones
@@ -175,8 +175,10 @@ def _chance(before: F64, after: F64) -> float:
     alike = _alike(residuals)
     inflation = math.sqrt((1 + alike) / (1 - alike))  # of the standard error, by values that are alike
     single = two_sided(t / inflation, freedom)
-    if _unequal(before, after):
-        parts = float(before.var(ddof=1)) / n, float(after.var(ddof=1)) / m
+    variances = of_before / (n - 1), of_after / (m - 1)
+    few, many = sorted(((n, variances[0]), (m, variances[1])), key=lambda side: side[0])
+    if _unequal(*few, *many):
+        parts = variances[0] / n, variances[1] / m
         freedom_of = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
         single = max(single, two_sided(delta / inflation / math.sqrt(sum(parts)), freedom_of))
     return _of_best(single, count)
@@ -195,12 +197,10 @@ def _of_best(single: float, count: int) -> float:
     return min(by_each, limit, 1.0)
 
 
-def _unequal(before: F64, after: F64) -> bool:
+def _unequal(few: int, variance: float, many: int, other: float) -> bool:
     """Whether the side with fewer values varies clearly more (F test): pooling would understate its error."""
-    few, many = sorted((before, after), key=len)
-    n, m = len(few) - 1, len(many) - 1
-    within = m * float(many.var(ddof=1))
-    return _incomplete_beta(m / 2, n / 2, within / (within + n * float(few.var(ddof=1)))) < _UNEQUAL
+    n, m = few - 1, many - 1
+    return _incomplete_beta(m / 2, n / 2, m * other / (m * other + n * variance)) < _UNEQUAL
 
 
 def _alike(residuals: F64) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,7 @@ LEAST_SHARE = 0.0003
 _OP = "op"
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceTime:
+class PlaceTime(NamedTuple):
     """Ops of one kind, or one part of the time budget at one place of the program; equal over runs by `key`.
 
     Attributes:

@@ -122,7 +122,7 @@ def test_five_percent_fail_in_nine_of_ten():
 def test_a_program_that_is_slower_all_over_is_not_taken_for_a_machine():
     history = simulated(np.random.default_rng(1), 10, machine=0.005)
     slower = [
-        replace(one, step_ps=1.08 * one.step_ps, places=tuple(replace(p, ps=1.08 * p.ps) for p in one.places))
+        replace(one, step_ps=1.08 * one.step_ps, places=tuple(p._replace(ps=1.08 * p.ps) for p in one.places))
         for one in history[5:]
     ]
     [one] = judge([limit_of("step_time > +3%")], history[:5], slower)

@@ -41,7 +41,7 @@ def test_a_machine_that_stays_slower_is_no_change_of_the_program():
     runs = simulated(np.random.default_rng(3), 30, machine=0.005)
     slower = [
         one if row < 20 else replace(
-            one, step_ps=1.1 * one.step_ps, places=tuple(replace(place, ps=1.1 * place.ps) for place in one.places)
+            one, step_ps=1.1 * one.step_ps, places=tuple(place._replace(ps=1.1 * place.ps) for place in one.places)
         )
         for row, one in enumerate(runs)
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def test_a_shift_that_goes_away():
 def test_series_are_of_one_program_and_split_where_conditions_change():
     def run(row: int, program: str = "jit_step", devices: int = 4, sizes: str = "8,8") -> object:
         of = summary(f"r{row}", row, {"a": 1e9, "b": 1e9})
-        places = tuple(replace(place, sizes=sizes) for place in of.places)
+        places = tuple(place._replace(sizes=sizes) for place in of.places)
         return replace(of, conditions=replace(TPU, program=program, devices=devices), places=places)
 
     runs = [run(1), run(2, "jit_eval"), run(3), run(4, devices=8), run(5, devices=8), run(6, devices=8, sizes="16,8")]
