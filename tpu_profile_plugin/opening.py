@@ -236,7 +236,12 @@ class OpenRun(Run):
         return serving.shown(self.logdir, keys, height)
 
     def report(
-        self, base: OpenRun | None = None, window: tuple[float, float] | None = None, *, redact: bool = False
+        self,
+        base: OpenRun | None = None,
+        window: tuple[float, float] | None = None,
+        *,
+        redact: bool = False,
+        trend: Trend | None = None,
     ) -> SavedReport:
         """The pages of this run in one HTML file without a server: `save(path)` it, or return it from a cell.
 
@@ -244,6 +249,7 @@ class OpenRun(Run):
           base: a run of the same logdir to compare with.
           window: begin and end of the timeline in ms; None: the slowest step and its neighbours.
           redact: replace names of hosts, runs, programs, source files and scopes by placeholders.
+          trend: of the logdir, as `logdir.trend()` returns it, for the page *Trend*; None: the report has none.
 
         Raises BadRequest for a base of another logdir, NotAvailable if the frontend is not built.
         """
@@ -251,10 +257,17 @@ class OpenRun(Run):
             raise BadRequest(f"The base is in {base.logdir}: a report compares runs of one logdir.", parameter="base")
         from tpu_profile_plugin.plugin import report_of
         from tpu_profile_plugin.report.file import SavedReport
-        from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor, names_of
+        from tpu_profile_plugin.report.redact import LEFT, REPLACED, Redactor, names_of, unnamed, with_summaries
+        from tpu_profile_plugin.trend.reading import columns
+        from tpu_profile_plugin.trend.trend import of_summaries
 
-        redactor = Redactor(names_of([self] if base is None else [self, base])) if redact else None
-        data = report_of(self.place, self.name, None if base is None else base.name, window, redactor)
+        told, redactor = trend, None
+        if redact:
+            names = names_of([self] if base is None else [self, base])
+            redactor = Redactor(names if trend is None else with_summaries(names, trend.runs))
+            told = None if trend is None else of_summaries(map(unnamed, trend.runs), trend.unread)
+        over = None if told is None else columns(told)
+        data = report_of(self.place, self.name, None if base is None else base.name, window, redactor, over)
         return SavedReport(data, self.logdir, f"{REPLACED}; {LEFT}" if redact else "")
 
     def annotated(self, form: str = "text", source: str | Path = "") -> str:

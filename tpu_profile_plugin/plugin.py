@@ -74,6 +74,7 @@ def report_of(
     base: str | None = None,
     window: tuple[float, float] | None = None,
     redactor: Redactor | None = None,
+    trend: Mapping[str, Any] | None = None,
 ) -> bytes:
     """A run of a logdir in one HTML file, made of the answers that a server of this logdir gives.
 
@@ -81,6 +82,7 @@ def report_of(
       run, base: names of runs.
       window: what the timeline shows, in ms; None: the slowest step and its neighbours.
       redactor: replaces names.
+      trend: the runs over time as the server's route tells them, for a page of the report; None: without it.
 
     Raises NotFound, and NotAvailable if the frontend is not built.
     """
@@ -92,7 +94,7 @@ def report_of(
     else:
         server = Server(Options(logdir=logdir.path), logdir=logdir)
     try:
-        return server.reports.make(run, base, window, redactor)
+        return server.reports.make(run, base, window, redactor, trend)
     finally:
         server.close()
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { after, before, describe } from "node:test";
+import { pathToFileURL } from "node:url";
 import { BROWSERS, connect } from "./browsers.js";
 import { pause, ROOT } from "./servers.js";
 import { keeper } from "./shared.js";
@@ -74,6 +75,13 @@ export async function openProfile(browser, server, { query = "", width = 1280, h
 export async function openPage(browser, server, { query = "", width = 1280, height = 720 } = {}) {
   const { page, found } = await newTab(browser, server, { width, height: height - HEADER });
   await page.goto(`${server.url}data/plugin/profile/index.html${query ? `?${query}` : ""}`, { waitUntil: "domcontentloaded" });
+  return { page, frame: () => page.mainFrame(), found };
+}
+
+/** Opens a saved report; `fragment` is the view. */
+export async function openFile(browser, file, fragment = "") {
+  const { page, found } = await newTab(browser, { origin: "" }, { width: 1280, height: 656 });
+  await page.goto(`${pathToFileURL(file)}${fragment && `#${fragment}`}`, { waitUntil: "domcontentloaded" });
   return { page, frame: () => page.mainFrame(), found };
 }
 

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import * as h from "./harness.js";
 
 const SHARED = path.join(h.ROOT, "..", "shared", "traces", "logdir");
@@ -29,20 +28,6 @@ async function saved(logdir, run, base = null) {
   const file = path.join(directory, `${run.replaceAll(/\W+/g, "_")}.html`);
   writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
   return file;
-}
-
-/** Opens a file; `fragment` is the view. */
-async function openFile(browser, file, fragment = "") {
-  const page = await browser.newPage();
-  await page.setViewport({ width: 1280, height: 656 });
-  const found = { errors: [], foreign: [], failed: [] };
-  page.on("console", (message) => message.type() === "error" && found.errors.push(message.text()));
-  page.on("pageerror", (error) => found.errors.push(String(error)));
-  page.on("request", (request) => /^(https?|wss?):/.test(request.url()) && found.foreign.push(request.url()));
-  await page.goto(`${pathToFileURL(file)}${fragment && `#${fragment}`}`, {
-    waitUntil: "domcontentloaded",
-  });
-  return { page, frame: () => page.mainFrame(), found };
 }
 
 /** Texts of the page below the note of the report, without the link to a page that asks the server anew. */
@@ -75,7 +60,7 @@ async function choose(tab, tool) {
 h.inEveryBrowser("saved reports", ({ name, browser }) => {
   for (const [logdir, run, base] of RUNS) {
     test(`${run}: every page is the server's`, { timeout: 240_000 }, async () => {
-      const report = await openFile(browser(), await saved(logdir, run, base));
+      const report = await h.openFile(browser(), await saved(logdir, run, base));
       await h.atRest(report);
       const address = `run=${encodeURIComponent(run)}${base ? `&base=${encodeURIComponent(base)}` : ""}`;
       const live = await h.openPage(browser(), at[logdir], {
@@ -105,7 +90,7 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
   test("the timeline zooms, searches, selects, and links from findings lead into it", async () => {
     const [logdir, run] = RUNS[0];
     const file = await saved(logdir, run);
-    const tab = await openFile(browser(), file, `run=${run}&tool=trace_viewer@&find=train`);
+    const tab = await h.openFile(browser(), file, `run=${run}&tool=trace_viewer@&find=train`);
     const timeline = () =>
       tab.frame().evaluate(() => {
         const { boxesLoaded, selection, window: shown } = window.__timeline;
@@ -136,7 +121,7 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
       outer,
       `<!doctype html><meta charset="utf-8"><iframe sandbox="allow-scripts" width="1200" height="600" srcdoc="${escaped}"></iframe>`,
     );
-    const tab = await openFile(browser(), outer);
+    const tab = await h.openFile(browser(), outer);
     const frame = await h.until("the frame", () => tab.page.frames().find((one) => one !== tab.page.mainFrame()));
     const inner = { ...tab, frame: () => frame };
     await h.shows(inner, "Performance summary");
@@ -147,7 +132,7 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
   });
 
   test("hostile names stay text", async () => {
-    const tab = await openFile(browser(), await saved("hostile", `${MARK} tpu/1`));
+    const tab = await h.openFile(browser(), await saved("hostile", `${MARK} tpu/1`));
     await h.shows(tab, MARK);
     for (const tool of await toolsOf(tab)) await choose(tab, tool);
     const seen = await tab.frame().evaluate(() => ({
@@ -162,7 +147,7 @@ h.inEveryBrowser("saved reports", ({ name, browser }) => {
   if (name === "chromium") {
     test("the overview and its report print on at most two pages", async () => {
       for (const [logdir, run] of RUNS) {
-        const report = await openFile(browser(), await saved(logdir, run));
+        const report = await h.openFile(browser(), await saved(logdir, run));
         const live = await h.openPage(browser(), at[logdir], { query: `run=${encodeURIComponent(run)}` });
         for (const tab of [report, live]) {
           await tab.page.bringToFront();

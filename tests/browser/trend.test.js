@@ -1,5 +1,7 @@
 // Page Trend: runs read in slices that can be stopped, marks at changes, a baseline by dragging, the way to Compare.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import * as h from "./harness.js";
 
@@ -68,6 +70,25 @@ h.inEveryBrowser("trend", ({ browser }) => {
     assert.deepEqual([run, base, tool], ["n34/s", "n33/s", "compare"]);
     h.assertClean(tab);
     await tab.page.close();
+  });
+
+  test("a report that is saved there has it, without the way to runs that it lacks", async () => {
+    const tab = await open(browser(), server, "tool=trend&run=n34/s");
+    await h.shows(tab, CHANGE);
+    const address = await tab.frame().$eval("a[download]", (link) => link.href);
+    const file = path.join(work.directory, "report.html");
+    writeFileSync(file, Buffer.from(await (await fetch(address)).arrayBuffer()));
+    const saved = await h.openFile(browser(), file);
+    await h.click(saved, "[data-tool='trend']");
+    assert.match(await h.shows(saved, CHANGE), BOTH);
+    await h.shows(saved, "Left out: 1 run");
+    await plot(saved);
+    assert.doesNotMatch(await h.text(saved.frame()), /Compare both sides|Continue|Not in this report/);
+    assert.match(await h.text(tab.frame()), /Compare both sides/);
+    for (const one of [tab, saved]) {
+      h.assertClean(one);
+      await one.page.close();
+    }
   });
 
   test("the table of runs is sorted, and the axis shows a label", async () => {

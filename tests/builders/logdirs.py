@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import time
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from builders.xspace_text import build
 
@@ -45,3 +50,14 @@ def settle(root: Path, age_s: float = 3600.0) -> None:
             if not Path(directory, name).is_symlink():
                 os.utime(Path(directory, name), (then, then))
         os.utime(directory, (then, then))
+
+
+def report_parts(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The index of a report, and its answers by key."""
+    text = data.decode()
+    found = {name: re.search(rf'id="report-{name}">(.*?)</script>', text, re.S) for name in ("index", "data")}
+    assert all(found.values())
+    index = json.loads(found["index"][1])  # type: ignore[index]
+    stream = base64.b64decode(found["data"][1])  # type: ignore[index]
+    answers = {key: zlib.decompress(stream[at : at + size]) for key, (at, size, _) in index["answers"].items()}
+    return index, answers

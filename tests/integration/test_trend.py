@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders.histories import profile
-from builders.logdirs import write
+from builders.logdirs import report_parts, write
 
 from tpu_profile_plugin.cli import main
 from tpu_profile_plugin.trend import summaries
@@ -54,7 +56,41 @@ def test_a_report_tells_the_series_of_its_run(logdir: Path, capsys: pytest.Captu
     assert told[0].startswith("**All steps on 1 TPU v6 Lite**: 12 runs, ")
     assert told[2].startswith("- 4.4% slower (4.4% to 4.4%) since r08 (commit old ")
     assert told[3:] == [""]
-    assert main(["report", str(logdir), "r11", "--trend", "-o", str(logdir / "x.html")]) == 2
+
+
+def stored(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a report says about itself, and its trend."""
+    index, answers = report_parts(file.read_bytes())
+    return index["report"], json.loads(answers['["trend"]'])
+
+
+def test_a_saved_report_has_the_runs_over_time(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(logdir, {"plugins/profile/bad/h.xplane.pb": b"\x0a\xff\xff\xff\xff\x0f"})
+    place = logdir.parent / "report.html"
+    assert main(["report", str(logdir), "r11", "--trend", "-o", str(place)]) == 0
+    assert "13 of 13: " in capsys.readouterr().err
+    about, told = stored(place)
+    assert (about["run"], about["trend"]) == ("r11", True)
+    assert (told["listed"], told["remaining"], told["unread"]) == (13, 0, 0)
+    [series] = told["series"]
+    [change] = series["changes"]
+    assert change["sentence"].startswith("4.4% slower (4.4% to 4.4%) since r08 (commit old -> new)")
+    assert [run for run, why in zip(told["runs"]["run"], told["runs"]["problem"], strict=True) if why] == ["bad"]
+
+
+def test_a_report_without_names_names_no_run_of_the_trend(logdir: Path) -> None:
+    write(logdir, {"plugins/profile/bad/secret-host.xplane.pb": b"\x0a\xff\xff\xff\xff\x0f"})
+    place = logdir.parent / "report.html"
+    assert main(["report", str(logdir), "r11", "--trend", "--redact", "-o", str(place)]) == 0
+    about, told = stored(place)
+    text = json.dumps(told)
+    assert not [
+        name for name in ("r08", "r11", "bad", "secret", "commit", "old") if f'"{name}' in text or f" {name}" in text
+    ]
+    assert told["runs"]["labels"] == {}
+    assert sorted(set(told["runs"]["problem"])) == ["", "It has no figures."]
+    assert about["run"] == told["runs"]["run"][told["series"][0]["rows"][-1]]
+    assert re.search(r" since run-\d+, ", told["series"][0]["changes"][0]["sentence"])
 
 
 def test_an_empty_logdir_has_no_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ def read(logdir: str, match: str = "*", most_read: int | None = None) -> Trend:
         return of_summaries(read_file(Path(logdir)))
     with closing(tpu_profile_plugin.open(logdir)) as opened:
         try:
-            return opened.trend(match, on_run=_tell, most_read=most_read)
+            return opened.trend(match, on_run=tell_read, most_read=most_read)
         except KeyboardInterrupt:
             print("tpu-profile: interrupted; runs that were read stay known", file=sys.stderr)
             return opened.trend(match, most_read=0)
@@ -75,7 +75,8 @@ def _is_file(logdir: str) -> bool:
     return logdir.endswith(SUFFIX)
 
 
-def _tell(known: int, whole: int, name: str) -> None:
+def tell_read(known: int, whole: int, name: str) -> None:
+    """Tells on standard error which run was read."""
     print(one_line(f"{known} of {whole}: {name}"), file=sys.stderr)
 
 

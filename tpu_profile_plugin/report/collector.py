@@ -97,8 +97,10 @@ def _text(value: object) -> str:
 class Collector:
     """Asks for the answers of a report, of one run and of the base that it is compared with."""
 
-    def __init__(self, ask: Ask, run: str, base: str | None, window: Window | None) -> None:
-        self._ask, self._run, self._base, self._window = ask, run, base, window
+    def __init__(
+        self, ask: Ask, run: str, base: str | None, window: Window | None, trend: Mapping[str, Any] | None = None
+    ) -> None:
+        self._ask, self._run, self._base, self._window, self._trend = ask, run, base, window, trend
         self._defaults = defaults()
 
     def answers(self) -> Iterator[Stored]:
@@ -111,6 +113,10 @@ class Collector:
             yield from self._of_run(run)
         if self._base is not None:
             yield self._page(self._run, "compare", base=self._base)
+        if self._trend is not None:
+            known = len(self._trend["runs"]["run"])
+            unread = {"listed": known, "remaining": 0, "unread": self._trend["remaining"]}  # nothing reads them here
+            yield self._made("trend", {}, {**self._trend, **unread})
 
     def _of_run(self, run: str) -> Iterator[Stored]:
         info = self._json("run_info", {"run": run})

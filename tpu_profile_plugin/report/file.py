@@ -89,7 +89,12 @@ def _policy(script: str, style: str) -> str:
 
 
 def make(
-    ask: Ask, run: str, base: str | None = None, window: Window | None = None, redactor: Redactor | None = None
+    ask: Ask,
+    run: str,
+    base: str | None = None,
+    window: Window | None = None,
+    redactor: Redactor | None = None,
+    trend: Mapping[str, Any] | None = None,
 ) -> bytes:
     """The HTML file of a run, compared with `base` if it is given.
 
@@ -98,15 +103,16 @@ def make(
       run, base: names of runs.
       window: what the timeline shows; None: the slowest step and its neighbours, without steps the recording.
       redactor: changes every answer before it is stored.
+      trend: the answer of the server's route `trend`, which is stored; None: the report has no such page.
 
     Raises NotFound for an unknown run, and NotAvailable if the frontend is not built.
     """
-    answers = Collector(ask, run, base, window).answers()
+    answers = Collector(ask, run, base, window, trend).answers()
+    about = {"run": run, "base": base, "trend": trend is not None, "version": __version__, "redacted": None}
     if redactor is None:
-        return _page({"run": run, "base": base, "version": __version__, "redacted": None}, answers)
+        return _page(about, answers)
     names = {"run": redactor.text(run), "base": base and redactor.text(base)}
-    about = {**names, "version": __version__, "redacted": f"{REPLACED}; {LEFT}"}
-    return _page(about, map(redactor, answers))
+    return _page({**about, **names, "redacted": f"{REPLACED}; {LEFT}"}, map(redactor, answers))
 
 
 _HEIGHT = 800

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from tpu_profile_plugin.analysis.hlo.programs import source_paths
+from tpu_profile_plugin.analysis.trend.summary import RunSummary
 from tpu_profile_plugin.report.collector import Stored, contained, container
 from tpu_profile_plugin.run.figures.programs import programs_of
 from tpu_profile_plugin.run.run import Run
@@ -82,6 +83,22 @@ def names_of(runs: Sequence[Run]) -> Names:
         functions=tuple(functions),
         files=tuple(sorted(files)),
     )
+
+
+def unnamed(summary: RunSummary) -> RunSummary:
+    """A summary without texts that may name anything: labels, and the reason why it has no figures."""
+    return replace(summary, labels={}, problem=summary.problem and "It has no figures.")
+
+
+def with_summaries(names: Names, summaries: Iterable[RunSummary]) -> Names:
+    """The names with those of further runs, of which only the summaries are known."""
+    runs, programs, op_names = dict.fromkeys(names.runs), dict.fromkeys(names.programs), dict.fromkeys(names.op_names)
+    for summary in summaries:
+        runs[summary.run] = None
+        for place in summary.places:
+            programs[place.program] = None
+            op_names[place.name] = None
+    return replace(names, runs=tuple(runs), programs=tuple(programs), op_names=tuple(op_names))
 
 
 class _Known:

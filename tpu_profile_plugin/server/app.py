@@ -74,11 +74,12 @@ class Server:
         self._assets = assets or Assets()
         self._routes = Routes(options, self._catalog, self.results)
         reading = ("config", "runs_info", "run_info", "module_list", "page")
-        self.reports = ReportRoutes({name: getattr(self._routes, name) for name in reading})
+        self._trend = TrendRoutes(self._catalog, self._kept_runs)
+        read = {name: getattr(self._routes, name) for name in reading}
+        self.reports = ReportRoutes({**read, "trend": self._trend.trend})
         self._capture = CaptureRoutes(options)
         self._sources = SourceRoutes(options.source_root)
         self._sql = QueryRoutes(Guard(options.server_names), self._catalog, self._table_files, self._kept_runs)
-        self._trend = TrendRoutes(self._catalog, self._kept_runs)
         self._queue = JobQueue(self._routes.page)
         self._ahead = AheadRoutes(Guard(options.server_names), self._catalog, self._queue)
         self._newest = NewestSession(options.warm_bytes, self.logdir.newest) if options.warm_bytes else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.cache.bodies import Body
 from tpu_profile_plugin.server.http.answer import HTML, NEVER, Answer
@@ -24,23 +25,32 @@ class ReportRoutes:
         self._routes = routes
 
     def report(self, query: Query) -> Answer:
-        """The report of `run`, compared with `base`, as a download; `window` is begin and end in ms."""
+        """The report of `run`, compared with `base`, as a download; `window` is begin and end in ms.
+
+        With `trend=true` it has the runs over time, as far as they are known.
+        """
         load_tools()
         from tpu_profile_plugin.report.collector import window_of
 
         run = query.required("run")
-        body = self.make(run, query.optional("base"), window_of(query.optional("window")))
+        trend = json.loads(self._ask("trend", {})) if query.flag("trend", default=False) else None
+        body = self.make(run, query.optional("base"), window_of(query.optional("window")), trend=trend)
         name = f'attachment; filename="profile_{_UNSAFE.sub("_", run)}.html"'
         return Answer(Body(body, HTML), cache=NEVER, headers=(("Content-Disposition", name),))
 
     def make(
-        self, run: str, base: str | None, window: tuple[float, float] | None, redactor: Redactor | None = None
+        self,
+        run: str,
+        base: str | None,
+        window: tuple[float, float] | None,
+        redactor: Redactor | None = None,
+        trend: Mapping[str, Any] | None = None,
     ) -> bytes:
         """The bytes of a report. Raises NotFound, NotAvailable."""
         load_tools()
         from tpu_profile_plugin.report.file import make
 
-        return make(self._ask, run, base, window, redactor)
+        return make(self._ask, run, base, window, redactor, trend)
 
     def _ask(self, route: str, params: Mapping[str, str]) -> bytes:
         return self._routes[route](Query(params)).body.plain

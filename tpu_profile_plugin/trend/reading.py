@@ -102,6 +102,7 @@ def columns(found: Trend) -> dict[str, Any]:
             "run": [run.run for run in found.runs],
             "written_ms": [run.written_ms for run in found.runs],
             "problem": [run.problem for run in found.runs],
+            "note": [run.note for run in found.runs],
             "memory_bytes": [run.memory_peak for run in found.runs],
             "steps": [run.steps for run in found.runs],
             "labels": {key: [run.labels.get(key, "") for run in found.runs] for key in labels},

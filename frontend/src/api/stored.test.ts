@@ -16,7 +16,7 @@ function answersOf(bodies: Record<string, [body: string, status: number]>): Stor
     offset += packed[i]?.length ?? 0;
     return [key, place] as const;
   });
-  const report = { run: "r", base: null, version: "1", redacted: null };
+  const report = { run: "r", base: null, trend: false, version: "1", redacted: null };
   return new StoredAnswers({ report, defaults: DEFAULTS, answers: Object.fromEntries(places) }, new Uint8Array(Buffer.concat(packed)));
 }
 

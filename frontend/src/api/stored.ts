@@ -8,6 +8,8 @@ type Place = readonly [offset: number, length: number, status: number];
 export interface ReportFacts {
   run: string;
   base: string | null;
+  /** Whether the file has the runs over time. */
+  trend: boolean;
   /** Version of the package that saved it. */
   version: string;
   /** What was replaced and what was left; null for a report with all names. */

@@ -50,6 +50,8 @@ export interface TrendRuns {
   written_ms: number[];
   /** Why a run is in no series; "" if it is in one. */
   problem: string[];
+  /** What is odd about a run, as a sentence; "" if nothing is. */
+  note: string[];
   memory_bytes: number[];
   steps: number[];
   labels: Record<string, string[]>;
@@ -59,6 +61,8 @@ export interface TrendAnswer {
   listed: number;
   /** Listed runs that are not known. */
   remaining: number;
+  /** Of a saved report: runs that were not read when it was made. */
+  unread?: number;
   runs: TrendRuns;
   series: TrendSeries[];
 }

@@ -48,8 +48,14 @@ export async function settle(root: Element): Promise<void> {
   });
 }
 
-/** Shows the page with an answer, or a function from the requested address to it; the page is removed after the test. */
-export async function showPage({ Page }: PageModule, tool: Named, answer: unknown, keys: Record<string, string> = {}): Promise<Shown> {
+/** Shows the page with an answer, or a function from the requested address to it, and bases to choose; removed after the test. */
+export async function showPage(
+  { Page }: PageModule,
+  tool: Named,
+  answer: unknown,
+  keys: Record<string, string> = {},
+  bases: readonly string[] = ["before"],
+): Promise<Shown> {
   const held = new Map(Object.entries(keys));
   const listeners = new Set<() => void>();
   const props: PageProps = {
@@ -60,7 +66,7 @@ export async function showPage({ Page }: PageModule, tool: Named, answer: unknow
     base: {
       run: keys["base"] ?? null,
       proposed: "before",
-      choices: [{ id: "before", note: "" }],
+      choices: bases.map((id) => ({ id, note: "" })),
       choose: (name) => props.state.set({ base: name }, "push"),
     },
     client: makeClient("http://host/p/index.html", async (address, request) => {

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.logdirs import SMALL, write
+from builders.logdirs import SMALL, report_parts, write
 
 import tpu_profile_plugin as tp
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
@@ -24,17 +22,6 @@ DEMO = Path(__file__).parents[3] / "demo"
 SLOW, QUICK = "train_slow_input/2026_11_22_19_04_21", "train_prefetched/2026_11_22_19_04_16"
 
 
-def parts(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The index of a report, and its answers by key."""
-    text = data.decode()
-    found = {name: re.search(rf'id="report-{name}">(.*?)</script>', text, re.S) for name in ("index", "data")}
-    assert all(found.values())
-    index = json.loads(found["index"][1])  # type: ignore[index]
-    stream = base64.b64decode(found["data"][1])  # type: ignore[index]
-    answers = {key: zlib.decompress(stream[at : at + size]) for key, (at, size, _) in index["answers"].items()}
-    return index, answers
-
-
 @pytest.fixture(scope="module")
 def compared() -> bytes:
     logdir = tp.open(DEMO)
@@ -43,7 +30,7 @@ def compared() -> bytes:
 
 
 def test_a_report_holds_what_the_tools_answer(compared: bytes) -> None:
-    index, answers = parts(compared)
+    index, answers = report_parts(compared)
     assert (index["report"]["run"], index["report"]["base"]) == (SLOW, QUICK)
     run = tp.open(DEMO).run(SLOW)
     asked = {"run": SLOW, "tag": "op_profile", "host": "demo-host", "group_by": "category"}
@@ -59,7 +46,7 @@ def test_a_report_holds_what_the_tools_answer(compared: bytes) -> None:
 
 
 def test_the_timeline_is_that_of_the_slowest_step_and_its_neighbours(compared: bytes) -> None:
-    index, answers = parts(compared)
+    index, answers = report_parts(compared)
     place = {"run": SLOW, "tag": "trace_viewer@", "host": "demo-host"}
     header, _ = container(answers[key_of("page", {**place, "format": "columns"}, index["defaults"])])
     steps = tp.open(DEMO).run(SLOW).answer("time_budget", host="demo-host")["steps"]
@@ -90,7 +77,7 @@ def test_a_window_and_bytes_without_a_logdir(tmp_path: Path) -> None:
     write(tmp_path, {"plugins/profile/1/h.xplane.pb": SMALL})
     data = (tmp_path / "plugins/profile/1/h.xplane.pb").read_bytes()
     report = tp.open(data).run().report(window=(0.0, 0.001))
-    index, answers = parts(report.data)
+    index, answers = report_parts(report.data)
     name = index["report"]["run"]
     (info,) = (body for key, body in answers.items() if key.startswith('["run_info"'))
     assert json.loads(info)["run"] == name
@@ -241,7 +228,7 @@ def test_a_redacted_report_has_no_original_name() -> None:
     run = tp.open(DEMO).run(SLOW)
     report = run.report(redact=True)
     assert "replaced" in report.left
-    index, answers = parts(report.data)
+    index, answers = report_parts(report.data)
     everything = b"\n".join([json.dumps(index, ensure_ascii=False).encode(), *answers.values()])
     names = names_of([run])
     assert names.hosts == ("demo-host",)
@@ -262,7 +249,7 @@ def test_a_redacted_report_has_no_original_name() -> None:
 def test_the_command_writes_html_and_markdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "r.html"
     assert main(["report", str(DEMO), SLOW, "--window", "300,340", "-o", str(place)]) == 0
-    _, answers = parts(place.read_bytes())
+    _, answers = report_parts(place.read_bytes())
     (boxes,) = (body for body in answers.values() if body[:4] == b"TPC1")
     assert container(boxes)[0]["window_ps"] == [300_000_000_000, 340_000_000_000]
     assert f"{place.stat().st_size:,} bytes" in capsys.readouterr().out

@@ -50,7 +50,7 @@ function client() {
     ]),
   );
   const stored = new StoredAnswers(
-    { report: { run: "r", base: null, version: "", redacted: null }, defaults: {}, answers },
+    { report: { run: "r", base: null, trend: false, version: "", redacted: null }, defaults: {}, answers },
     new Uint8Array(Buffer.concat(packed)),
   );
   return makeClient(STORED_BASE, storedFetch(stored, timelineAnswers(stored)));

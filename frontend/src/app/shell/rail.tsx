@@ -1,5 +1,6 @@
 // The left rail: capture, session, tools, host; collapsible to icons.
 import type { Client } from "../../api/client";
+import type { ReportFacts } from "../../api/stored";
 import type { RunInfo, RunSummary, ToolInfo } from "../../api/types";
 import type { BaseChoice, Reading } from "../../page/page";
 import { BasePicker } from "./base_picker";
@@ -26,8 +27,8 @@ interface Props {
   reading: Reading;
   /** Whether there is a choice of readings. */
   readings: boolean;
-  /** A saved report: one run and one reading. */
-  report: boolean;
+  /** A saved report: one run and one reading; null with a server. */
+  report: ReportFacts | null;
   onToggle: () => void;
   onCapture: () => void;
   onRun: (run: string) => void;
@@ -39,7 +40,7 @@ interface Props {
 
 export function Rail(props: Props) {
   const { collapsed, capture, runs, run, info, devices, tool, selection } = props;
-  const tools = [...(info?.tools ?? []), ...(runs.length && !props.report ? [TREND] : [])];
+  const tools = [...(info?.tools ?? []), ...(runs.length && props.report?.trend !== false ? [TREND] : [])];
   return (
     <aside class={collapsed ? "rail collapsed" : "rail"} aria-label="Session, tool and host">
       <div class="rail-head">

@@ -121,7 +121,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
   }, [captured, runs.data, state]);
 
   const named = state.get("tool") ?? state.get("tag");
-  const overRuns = report === null && named === TREND.id;
+  const overRuns = report?.trend !== false && named === TREND.id;
   const tool = overRuns ? TREND : info.data ? chooseTool(info.data.tools, named) : null;
   const selection = tool ? chooseHosts(tool, state.get("host"), state.get("hosts")) : { host: null, hosts: [] };
   const hostText = selection.host !== null ? hostLabel(selection.host) : selection.hosts.join(", ");
@@ -177,7 +177,7 @@ export function Shell({ client, state, address, load, report = null }: Props) {
           selection={selection}
           reading={reading}
           readings={report === null && config.data?.xprofReading !== false}
-          report={report !== null}
+          report={report}
           onToggle={toggleCollapsed}
           onCapture={() => setOpened("capture")}
           onRun={(name) => state.set({ ...leave(), run: name, session_path: null, run_path: null }, "push")}
@@ -192,7 +192,12 @@ export function Shell({ client, state, address, load, report = null }: Props) {
             theme={theme}
             address={address}
             onTheme={setTheme}
-            {...(report ? {} : { onReload: reload, report: run ? client.url("report", { run: run.run, base: wantedBase }) : null })}
+            {...(report
+              ? {}
+              : {
+                  onReload: reload,
+                  report: run ? client.url("report", { run: run.run, base: wantedBase, trend: overRuns || null }) : null,
+                })}
             onHelp={() => setOpened("help")}
           />
           <main id="content" class="content" tabIndex={-1} aria-label={tool?.title ?? "Profile"}>

@@ -1,5 +1,5 @@
 // What the page of the trend shows of a series: charts, marks, tables, and the baseline. Pure.
-import type { TrendChange, TrendPlace, TrendRuns, TrendSeries } from "../../api/trend";
+import type { TrendAnswer, TrendChange, TrendPlace, TrendRuns, TrendSeries } from "../../api/trend";
 import type { BandChart, Mark, StackChart } from "../../base/chart/chart_spec";
 import { formatDate, formatPercent, formatTime, plural } from "../../base/format";
 import { median } from "../../base/median";
@@ -105,12 +105,6 @@ export function placeChart(place: TrendPlace, labels: readonly string[], axis: s
   };
 }
 
-/** The names of the first run that has a change, and of the run before. */
-export function sidesOf(names: readonly string[], index: number): { run: string; base: string } | null {
-  const [run, base] = [names[index], names[index - 1]];
-  return run === undefined || base === undefined ? null : { run, base };
-}
-
 const KINDS: Readonly<Record<TrendChange["kind"], string>> = {
   step: "step",
   moved: "places, the step takes as long",
@@ -168,12 +162,27 @@ export function runsTable(runs: TrendRuns, series: TrendSeries): TableData {
   ]);
 }
 
-/** The runs that are in no series, with the reasons. */
-export function leftOutTable({ run, problem }: TrendRuns): TableData {
-  const rows = problem.flatMap((why, row) => (why ? [row] : []));
+/** The series of a run, else the one with most runs. */
+export function usualSeries({ runs, series }: TrendAnswer, run: string | null): number {
+  const row = run === null ? -1 : runs.run.indexOf(run);
+  const own = series.findIndex(({ rows }) => rows.includes(row));
+  return own >= 0 ? own : series.reduce((best, one, at) => (one.rows.length > (series[best]?.rows.length ?? 0) ? at : best), 0);
+}
+
+/** The runs that are in no series, with the reasons, and what is odd about others. */
+export function remarksTable({ run, problem, note }: TrendRuns): TableData {
+  const rows = run.flatMap((_, row) => (problem[row] || note[row] ? [row] : []));
   const of = columnsOf(rows);
   return makeTable([
     of.text("run", "Run", "Name of the run.", (row) => run[row]),
-    of.text("why", "Why", "Why it has no figures.", (row) => problem[row]),
+    of.text("followed", "In a series", "Whether it is in a series.", (row) => (problem[row] ? "no" : "yes")),
+    of.text("why", "Why", "Why it has no figures, or what is odd about it.", (row) => problem[row] || note[row]),
   ]);
+}
+
+/** How many runs are left out, and how many are odd. */
+export function remarksTitle({ problem, note }: TrendRuns): string {
+  const out = problem.filter(Boolean).length;
+  const odd = note.filter((text, row) => text && !problem[row]).length;
+  return [out ? `Left out: ${plural(out, "run")}` : "", odd ? `Odd: ${plural(odd, "run")}` : ""].filter(Boolean).join(". ");
 }

@@ -3,7 +3,19 @@ import { describe, expect, it, vi } from "vitest";
 import { settle, showPage } from "../../page/testing";
 import type { Shown } from "../../page/testing";
 import type { TrendAnswer, TrendChange, TrendSeries } from "../../api/trend";
-import { againstBaseline, axesOf, axisLabels, changesTable, marksOf, readBaseline, stepChart, writeBaseline } from "./model";
+import {
+  againstBaseline,
+  axesOf,
+  axisLabels,
+  changesTable,
+  marksOf,
+  readBaseline,
+  remarksTable,
+  remarksTitle,
+  stepChart,
+  usualSeries,
+  writeBaseline,
+} from "./model";
 import { median } from "../../base/median";
 import page from "./page";
 
@@ -43,6 +55,7 @@ const ANSWER: TrendAnswer = {
     run: [...NAMES, "bad"],
     written_ms: [1e12, 1e12, 1e12, 0, 0],
     problem: ["", "", "", "", "It is damaged."],
+    note: ["", "Its clock was wrong.", "", "", ""],
     memory_bytes: [0, 0, 0, 0, 0],
     steps: [8, 8, 8, 8, 0],
     labels: { commit: ["0123456789abcdef", "x", "y", "", ""] },
@@ -51,8 +64,8 @@ const ANSWER: TrendAnswer = {
 };
 const TOOL = { id: "trend", title: "Trend", group: "Summary", hosts: "all" } as const;
 
-const open = (answer: (at: URL) => unknown, keys: Record<string, string> = {}): Promise<Shown> =>
-  showPage(page, TOOL, (at: URL) => answer(at), keys);
+const open = (answer: (at: URL) => unknown, bases?: readonly string[]): Promise<Shown> =>
+  showPage(page, TOOL, (at: URL) => answer(at), {}, bases);
 const press = async (shown: Shown, words: string): Promise<void> => {
   const found = [...shown.root.querySelectorAll<HTMLElement>("button")].find((one) => one.textContent?.includes(words));
   if (!found) throw new Error(`no button ${words}: ${shown.root.textContent ?? ""}`);
@@ -110,6 +123,28 @@ describe("the model", () => {
       "commit x -> y",
     ]);
   });
+
+  it("has a row per run that is left out or odd", () => {
+    const table = remarksTable(ANSWER.runs);
+    expect(table.columns.map(({ values }) => [...values])).toEqual([
+      ["b,1", "bad"],
+      ["yes", "no"],
+      ["Its clock was wrong.", "It is damaged."],
+    ]);
+    expect(remarksTitle(ANSWER.runs)).toBe("Left out: 1 run. Odd: 1 run");
+    expect(remarksTitle({ ...ANSWER.runs, problem: NAMES.map(() => "") })).toBe("Odd: 1 run");
+  });
+
+  it("shows the series of the chosen run, else the longest", () => {
+    const found = {
+      ...ANSWER,
+      series: [
+        { ...SERIES, rows: [0] },
+        { ...SERIES, rows: [1, 2, 3] },
+      ],
+    };
+    expect(["a", "c", "bad", "gone", null].map((run) => usualSeries(found, run))).toEqual([0, 1, 1, 1, 1]);
+  });
 });
 
 describe("the page", () => {
@@ -129,6 +164,14 @@ describe("the page", () => {
     expect(shown.root.textContent).toContain("The newest run takes 108 us against 103 us");
     await press(shown, "Clear");
     expect(shown.root.textContent).toContain("Drag over the chart");
+  });
+
+  it("leads to the comparison of runs that are there, which a saved report lacks", async () => {
+    const linked = (shown: Shown): boolean => shown.root.textContent?.includes("Compare both sides") ?? false;
+    expect(linked(await open(() => ANSWER, NAMES))).toBe(true);
+    const saved = await open(() => ({ ...ANSWER, unread: 7 }), ["c"]);
+    expect(linked(saved)).toBe(false);
+    expect(saved.root.textContent).toContain("7 runs had not been read when this report was saved.");
   });
 
   it("reads what is not known until it is stopped, and goes on", async () => {

@@ -22,14 +22,15 @@ import {
   axesOf,
   axisLabels,
   changesTable,
-  leftOutTable,
   marksOf,
   partsChart,
   placeChart,
   readBaseline,
+  remarksTable,
+  remarksTitle,
   runsTable,
-  sidesOf,
   stepChart,
+  usualSeries,
   writeBaseline,
 } from "./model";
 import type { Baseline } from "./model";
@@ -59,8 +60,9 @@ function TrendPage(page: PageProps) {
     <div class="tool-page">
       <div class="tool-page-body trend">
         <ReadingLine trend={trend} />
+        {found.unread ? <p>{plural(found.unread, "run")} had not been read when this report was saved.</p> : null}
         {found.series.length ? <Series page={page} found={found} /> : trend.reading ? null : <Nothing found={found} />}
-        <LeftOut page={page} found={found} />
+        <Remarks page={page} found={found} />
       </div>
     </div>
   );
@@ -98,24 +100,24 @@ function Nothing({ found: { remaining, runs } }: { found: TrendAnswer }) {
   );
 }
 
-function LeftOut({ page, found: { runs } }: { page: PageProps; found: TrendAnswer }) {
-  const table = useMemo(() => leftOutTable(runs), [runs]);
+function Remarks({ page, found: { runs } }: { page: PageProps; found: TrendAnswer }) {
+  const table = useMemo(() => remarksTable(runs), [runs]);
   const store = useMemo(() => storeAt(page.state, "t3"), [page.state]);
   if (table.rowCount === 0) return null;
+  const help = "Runs that are in no series, with the reasons, and what is odd about others.";
   return (
-    <Card title={`Left out: ${plural(table.rowCount, "run")}`} help="Runs that are in no series, with the reasons.">
-      <FitTable data={table} most={280} fileName="trend_left_out" store={store} />
+    <Card title={remarksTitle(runs)} help={help}>
+      <FitTable data={table} most={280} fileName="trend_remarks" store={store} />
     </Card>
   );
 }
 
-/** The chosen series: the one with most runs, unless the address names another. */
+/** The chosen series: that of the run in the address, else the one with most runs, unless the address names another. */
 function Series({ page, found }: { page: PageProps; found: TrendAnswer }) {
   const { state } = page;
   const wanted = useKey(state, SERIES);
   const names = found.series.map(({ title, rows }, at) => ({ id: String(at + 1), note: plural(rows.length, "run"), title }));
-  const most = found.series.reduce((best, one, at) => (one.rows.length > (found.series[best]?.rows.length ?? 0) ? at : best), 0);
-  const chosen = found.series[Number(wanted) - 1] ? Number(wanted) - 1 : most;
+  const chosen = found.series[Number(wanted) - 1] ? Number(wanted) - 1 : usualSeries(found, state.get("run"));
   const series = found.series[chosen];
   if (!series) return null;
   return (
@@ -158,32 +160,35 @@ function Content({ page, found: { runs }, series }: { page: PageProps; found: Tr
   const stores = useMemo(() => [storeAt(state, "t1"), storeAt(state, "t2")], [state]);
   const choose = (chosen: Baseline | null): void =>
     state.set({ [BASELINE]: chosen === null ? null : writeBaseline(names, chosen) }, "replace");
-  const compared = (index: number): Patch | null => {
-    const sides = sidesOf(names, index);
-    return sides && toolPatch("compare", null, [SERIES, AXIS, BASELINE, RAW], { ...sides });
-  };
+  /** Comparing needs both runs: a saved report has one of them. */
+  const there = useMemo(() => new Set(page.base.choices.map(({ id }) => id)), [page.base.choices]);
+  const comparing = (run = "", base = ""): Patch | null =>
+    there.has(run) && there.has(base) ? toolPatch("compare", null, [SERIES, AXIS, BASELINE, RAW], { run, base }) : null;
+  const compared = (index: number): Patch | null => comparing(names[index], names[index - 1]);
   const open = (index: number): void => {
     const to = compared(index);
     if (to) go(to, "push");
   };
+  const picking = there.size > 1 ? { onPick: open, pickHint: "Click: compare with the run before" } : {};
   const picture = (): void => {
     const canvas = body.current?.querySelector<HTMLCanvasElement>("canvas");
     if (canvas) savePicture(canvas);
   };
   const [newest, ...earlier] = series.changes.toSorted((a, b) => b.index - a.index);
   const values = steps.line.values as readonly number[];
+  const against = baseline && comparing(names.at(-1), names[baseline.to]);
   return (
     <>
       <SummaryBox tone={toneOf(series)} title={newest?.sentence ?? series.no_change}>
         <p>
-          {newest ? <Link to={compared(newest.index) ?? {}}>Compare both sides</Link> : null} {series.about}
+          {newest ? <BothSides to={compared(newest.index)} /> : null} {series.about}
         </p>
         {series.reason ? <p>A series of its own: {series.reason}</p> : null}
         {earlier.length ? (
           <ul class="trend-changes" aria-label="Earlier changes">
             {earlier.map((change) => (
               <li key={`${change.index} ${change.kind}`}>
-                {change.sentence} <Link to={compared(change.index) ?? {}}>Compare both sides</Link>
+                {change.sentence} <BothSides to={compared(change.index)} />
               </li>
             ))}
           </ul>
@@ -239,11 +244,7 @@ function Content({ page, found: { runs }, series }: { page: PageProps; found: Tr
           ) : (
             <>
               <span>{againstBaseline(names, values, baseline)}</span>
-              <Link
-                to={toolPatch("compare", null, [SERIES, AXIS, BASELINE, RAW], { run: names.at(-1) ?? "", base: names[baseline.to] ?? "" })}
-              >
-                Compare
-              </Link>
+              {against ? <Link to={against}>Compare</Link> : null}
               <button type="button" class="button ghost" onClick={() => choose(null)}>
                 Clear
               </button>
@@ -258,22 +259,14 @@ function Content({ page, found: { runs }, series }: { page: PageProps; found: Tr
             marks={marks}
             zoom={null}
             onZoom={(range) => choose(range && { from: range[0], to: range[1] })}
-            onPick={open}
-            pickHint="Click: compare with the run before"
+            {...picking}
             legend={false}
           />
         </div>
       </Card>
       {series.parts.length ? (
         <Card title="Parts of the step" help="Time per ordinary step by part of the time budget, as recorded.">
-          <Chart
-            spec={parts}
-            title=""
-            fileName={fileNameOf("trend", "parts")}
-            height={220}
-            onPick={open}
-            pickHint="Click: compare with the run before"
-          />
+          <Chart spec={parts} title="" fileName={fileNameOf("trend", "parts")} height={220} {...picking} />
         </Card>
       ) : null}
       <Card
@@ -291,8 +284,7 @@ function Content({ page, found: { runs }, series }: { page: PageProps; found: Tr
                 fileName={fileNameOf("trend", spec.line.name)}
                 height={150}
                 marks={series.places[at]?.changes.map((from) => ({ from, colour: null })) ?? []}
-                onPick={open}
-                pickHint="Click: compare with the run before"
+                {...picking}
               />
             </section>
           ))}
@@ -305,15 +297,20 @@ function Content({ page, found: { runs }, series }: { page: PageProps; found: Tr
             most={280}
             fileName="trend_changes"
             store={stores[0]}
-            onOpen={(row) => open(series.changes[row]?.index ?? 0)}
+            onOpen={there.size > 1 ? (row) => open(series.changes[row]?.index ?? 0) : undefined}
           />
         </Card>
       ) : null}
       <Card title="Runs" help="The runs of this series, the oldest first; opening a row compares it with the run before.">
-        <FitTable data={table} most={420} fileName="trend_runs" store={stores[1]} onOpen={open} />
+        <FitTable data={table} most={420} fileName="trend_runs" store={stores[1]} onOpen={picking.onPick} />
       </Card>
     </>
   );
+}
+
+/** The way to the comparison of the two sides of a change, if both are there. */
+function BothSides({ to }: { to: Patch | null }) {
+  return to && <Link to={to}>Compare both sides</Link>;
 }
 
 function toneOf({ changes }: TrendSeries): "good" | "bad" | "none" {

@@ -27,7 +27,7 @@ interface Props {
   fileName?: string;
   store?: TableStore | undefined;
   /** Called with the index of an opened row; without it a panel shows the row. */
-  onOpen?: (row: number) => void;
+  onOpen?: ((row: number) => void) | undefined;
   /** A new object scrolls its row into view and opens it. */
   show?: { row: number } | null;
   /** Further buttons in the panel of a row. */
