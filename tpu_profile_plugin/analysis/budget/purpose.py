@@ -106,7 +106,7 @@ _ARRAYS = (
     "|reshape|transpose|sum|mean|std|var|argm(?:ax|in)|clip|round|fill|put"
 )
 _PATTERNS = (
-    (Purpose.COLLECTION, rf"{_PY}gc collect\Z|{_PY}__init__\.py:\d+ _xla_gc_callback\Z"),
+    (Purpose.COLLECTION, rf"{_PY}gc collect\Z|^<built-in function collect>\Z|{_PY}__init__\.py:\d+ _xla_gc_callback\Z"),
     (Purpose.PROFILER, rf"{_PY}profiler\w*\.py:\d+ (?:start|stop|trace|__enter__|__exit__)"),
     (
         Purpose.DEBUG,

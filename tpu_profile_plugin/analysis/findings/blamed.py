@@ -430,7 +430,7 @@ def _called(group: OpGroup) -> str:
 def _told(group: OpGroup) -> str:
     """The places that share a group's time: "54% in train.py:41 denoise, 43% in train.py:35 encode"."""
     places = group.places[:2]
-    alone = group.place and len(places) < _SEVERAL
+    alone = len(places) < _SEVERAL and "".join(place for place, _ in places).startswith(group.place)
     return "" if alone else ", ".join(f"{share:.0%} in {place}" for place, share in places)
 
 

@@ -30,9 +30,9 @@ def by_framework(lines: Sequence[Sequence[str]]) -> Advice:
 
 
 _FIELDS = frozenset(one.name for one in fields(Advice))
-_PARTS = {" ".join(head): by_framework(lines) for head, lines in file_sections(__file__, "part_advice.txt")}
-HOST, SMALL, SCALARS = (_PARTS[name] for name in ("host", "small", "scalars"))
-REPEATED = _PARTS["repeated"].general
+PARTS = {" ".join(head): by_framework(lines) for head, lines in file_sections(__file__, "part_advice.txt")}
+HOST, SMALL, SCALARS = (PARTS[name] for name in ("host", "small", "scalars"))
+REPEATED = PARTS["repeated"].general
 
 
 def led(what: str, advice: Advice) -> Advice:
@@ -56,7 +56,7 @@ def advice_of_function(kinds: Sequence[str]) -> Advice:
 
 def advice_of_ops(nature: Nature, kind: str, *, ordinary: bool, often: bool = False) -> Advice:
     """For ops; `ordinary`: they may be the work of a model; `often`: they run many times per step."""
-    advice = HOST if nature is Nature.RANGE else _PARTS.get(nature.value)
+    advice = HOST if nature is Nature.RANGE else PARTS.get(nature.value)
     if advice is None or (ordinary and nature not in (Nature.ELEMENTWISE, Nature.EAGER)):
         rest = "movement" if nature is Nature.MOVEMENT else "rare"
         advice = _of_kind(kind, "matrix" if nature is Nature.MATRIX else "ordinary" if ordinary else rest)

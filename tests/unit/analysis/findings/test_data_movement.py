@@ -49,6 +49,19 @@ def module() -> bytes:
     return program(entry, gathered=gathered, computed=computed, product=product)
 
 
+def test_zeros_that_a_scatter_fills() -> None:
+    entry = [
+        op("zero", "constant", "f32[]"),
+        op("rows", "parameter", "f32[4,64]{1,0}"),
+        op("ids", "parameter", "s32[4]{0}", parameter_number=1),
+        op("zeros.1", "broadcast", "f32[9000,64]{1,0}", "zero", **LINE),
+        op("scatter.2", "scatter", "f32[9000,64]{1,0}", "zeros.1", "ids", "rows", **LINE),
+    ]
+    found = told("data_movement", cpu([("zeros.1", 50), ("scatter.2", 10)], proto=program(entry)))
+    assert found["title"].endswith("most of it in zeros.1 (model.py:7): zeros for the dense gradient of a table")
+    assert found["advice"].startswith("Zeros of the whole array are made for values that a scatter puts")
+
+
 def test_a_gather_takes_most_of_the_time() -> None:
     profile = cpu([("gather_fusion", 50), ("copy.3", 10), ("exp_fusion", 20), ("dot_fusion", 15)], proto=module())
     found = told("data_movement", profile)

@@ -327,7 +327,7 @@ def test_short_waits_for_a_launch_are_usual():
         ("_foreach_norm", "Norms of all parameters"),
         ("_unique2", "Such ops sort or count"),
         ("uniform_", "Draw random numbers"),
-        ("fft_rfft", "Most programs spend little"),
+        ("fft_rfft", "A transform whose length"),
     ],
 )
 def test_advice_by_what_an_op_does(op, advice):

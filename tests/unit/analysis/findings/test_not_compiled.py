@@ -105,6 +105,13 @@ def test_eager_ops_of_tensorflow():
     assert "tf.function" in found["advice"]
 
 
+def test_eager_ops_that_make_an_iterator():
+    """Such as those of `predict` in each step."""
+    found = finding("not_compiled", eager(50).replace("Op1", "MakeIterator"))
+    assert found["title"].startswith("50 eager ops (MakeIterator, Op0, Op7) per step")
+    assert found["advice"].startswith("Call iter(dataset) once")
+
+
 @pytest.mark.parametrize(("count", "kinds", "fires"), [(49, 8, False), (50, 8, True), (50, 7, False)])
 def test_conditions_of_eager_ops(count, kinds, fires):
     assert (finding("not_compiled", eager(count, kinds)) is not None) == fires

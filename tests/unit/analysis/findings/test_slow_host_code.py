@@ -275,6 +275,38 @@ def test_a_lock_is_held_by_what_works(call, held):
     assert (f"serve.py:9 lookup, held by {call[1:]} on another thread" in found["title"]) == held
 
 
+def test_threads_that_have_the_lock_one_after_the_other():
+    """In turn, two other threads end the wait of the main thread; each waits itself while the other has the lock."""
+    main, ops = "0 6000 $serve.py:9 handle\n6000 10 PjitFunction(f)", "6010 3900 dot.1"
+    ends = [(2900, 5990), (5990, 2900)]
+    threads = []
+    for number in range(2):
+        turns = "\n".join(
+            f'{10_000 * step}us +{ends[(step + number) % 2][0]}us "$serve.py:20 lookup"' for step in range(4)
+        )
+        threads.append(f"line {5 + number} worker{number}\n{turns}")
+    found = finding("slow_host_code", cpu(main, ops, length=10_000) + "\n" + "\n".join(threads))
+    assert "a lock: serve.py:9 handle, held by serve.py:20 lookup on another thread" in found["title"]
+
+
+@pytest.mark.parametrize(("thread", "told"), [("0 5990 $serve.py:20 wait", True), ("0 3000 $serve.py:20 wait", False)])
+def test_what_another_thread_does_while_a_queue_is_empty(thread, told):
+    main = "0 6000 $queue.py:154 get\n6000 5 PjitFunction(f)\n6001 3 DevicePut"
+    found = finding("input_bound", cpu(main, "6010 3900 dot.1", other=thread, length=10_000))
+    assert ("queue.py:154 get, until serve.py:20 wait ends on another thread" in found["title"]) == told
+
+
+def test_a_collection_that_pytorch_names():
+    events = []
+    for number in range(4):
+        begin = 1000.0 + 2000 * number
+        events += [step(number, begin, 1990), frame("train.py(61): train_step", begin, 1985)]
+        events += [frame("<built-in function collect>", begin + 5, 1500), op("aten::linear", begin + 1510, 470)]
+    found = finding("slow_host_code", trace(*events))
+    assert "for garbage collection: <built-in function collect> in train.py:61 train_step" in found["title"]
+    assert found["advice"].startswith("Call gc.freeze()")
+
+
 def test_a_function_that_ends_all_the_time_holds_no_lock():
     main, ops = "0 6000 $serve.py:9 lookup\n6000 10 PjitFunction(f)", "6010 3900 dot.1"
     other = "\n".join(f"{at} 490 $serve.py:20 refresh" for at in range(0, 9500, 500))

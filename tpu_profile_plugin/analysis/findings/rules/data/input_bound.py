@@ -18,8 +18,10 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, largest_group
+from tpu_profile_plugin.analysis.blame.stacks import with_callees
 from tpu_profile_plugin.analysis.budget.categories import members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
+from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
@@ -37,6 +39,7 @@ from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
     of_stage,
     stage_share,
 )
+from tpu_profile_plugin.analysis.findings.rules.host.python_lock import holding
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.ops.thread_ops import HostOps
@@ -102,6 +105,9 @@ def gather(host: HostView) -> HostLoss | None:
     advice = repeated_transfer.ADVICE if activity(name) == Activity.UPLOAD else ADVICE
     share = ps * max(len(host.devices), 1) / max(int(by_part.sum()), 1)
     what = most_in(shown(name), share, known="call") if name else ""
+    if purpose(name) is Purpose.QUEUE and (other := _meanwhile(host, name, ps)):
+        what += f", until {shown(other)} ends on another thread"
+        evidence.append(Evidence("Ends on another thread when the wait does", shown(other)))
     if slowest is not None:
         name, advice = slowest.shown, advice_of(slowest)
         if is_python(slowest):
@@ -134,6 +140,13 @@ def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int]:
     if inside is not None and is_user_frame(inside.name) and inside.ps // count >= NEARLY_ALL * most[1]:
         return inside.name, inside.ps // count  # a loader is a wrapper of the function that makes a batch
     return most
+
+
+def _meanwhile(host: HostView, name: str, ps: int) -> str:
+    """The function of another thread that runs while the main thread waits for a queue, and ends when it does."""
+    stacks = host.blame.stacks
+    named = np.array([one == name for one in stacks.names], np.bool_)[stacks.name]
+    return holding(host, calls_of(host).times(with_callees(stacks.parent, np.flatnonzero(named))), ps)
 
 
 def _ops(host: HostOps) -> list[Evidence]:

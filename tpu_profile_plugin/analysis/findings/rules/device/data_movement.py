@@ -22,8 +22,10 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import Program
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.rules.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 
 SHARE_OF_STEP = 0.25
 """Least share of the time from step to step beside other work: programs of layers, attention and convolutions that
@@ -41,21 +43,8 @@ _KINDS = 3
 _NO_READERS = frozenset(("tuple", "get-tuple-element", "bitcast"))
 _MOST_NAMED = 64
 _INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
-_LAYOUT = "Change the order of dimensions or the layout where the data is made so that this op is not needed, or let "
-_LAYOUT += "the next op read the data as it is. Of a buffer that is not full, slice the filled slots first."
-_INDEX = "Read and write contiguous blocks instead of single rows or elements: sort or group indices first, use slices "
-_INDEX += "or a matrix product with one-hot rows for small tables, and keep the indexed dimension outermost."
 _WRITES_WHOLE = frozenset(("select", "concatenate", "pad"))
-_WHOLE = "Write only the part that changes into the existing buffer (a slice update at an index, such as .at[i].set or "
-_WHOLE += "dynamic_update_slice) instead of building all of it anew by a mask, a shift or a concatenation."
 _EXCHANGE = re.compile(r"\b(?:all_gather|all_to_all|reduce_scatter|ppermute|pbroadcast|psum|pmean)\w*\Z")
-_COLLECTIVE = (
-    "Copies before and after a collective grow with what it exchanges: gather less. Reduce each device's shard "
-)
-_COLLECTIVE += (
-    "first and exchange the result (psum of sums, pmax of maxima) in place of gathering the whole array, or leave "
-)
-_COLLECTIVE += "it sharded, so that devices do not all repeat the same work."
 _TPU = " On TPUs the innermost dimension should be a multiple of 128."
 
 
@@ -88,7 +77,7 @@ def gather(host: HostView) -> Moved:
     kind = op_kind(host, moving, SHARE_OF_STEP)
     if moving:
         does, on_tpu = moving[0].does, host.summary.environment.hardware is Hardware.TPU
-        general = _INDEX if does in _INDEXED else _WHOLE if does in _WRITES_WHOLE else _LAYOUT
+        advice = "by index" if does in _INDEXED else "whole" if does in _WRITES_WHOLE else "layout"
         evidence: tuple[Evidence, ...] = (
             Evidence("Matrix products, of the same time", 100 * matrix / work.counted_ps, "%"),
             Evidence("Kinds of these ops", in_words(shares((op.does, op.self_ps) for op in moving)[:_KINDS])),
@@ -96,16 +85,25 @@ def gather(host: HostView) -> Moved:
         first = moving[0]
         framework = first.rows.op_name(first.at) if isinstance(first, ProgramOp) else ""
         if exchanged := _EXCHANGE.search(framework):
-            does, general = f"{does} of {exchanged[0]}", _COLLECTIVE
+            does, advice = f"{does} of {exchanged[0]}", "around a collective"
         if isinstance(first, ProgramOp) and (reader := _reader(first)):
             evidence = (*evidence, Evidence("Its result is for", reader))
-        kind = replace(kind, what=does, evidence=evidence, advice=Advice(general + (_TPU if on_tpu else "")))
+            users = first.rows.links.users(first.at)
+            if does == "broadcast" and any(_is_scatter(first.rows, user) for user in users):
+                does, advice = "zeros for the dense gradient of a table", "dense gradient"
+        kind = replace(
+            kind, what=does, evidence=evidence, advice=Advice(PARTS[advice].general + (_TPU if on_tpu else ""))
+        )
     named = moving[:_MOST_NAMED]
     # Ops without a line stand alone.
     lines = shares((f"{op.does} {op.place or op.index}", op.self_ps) for op in named)
     line_ps = lines[0][1] * time_ps(named) if lines else 0.0
     copies = time_ps([one.op for one in copies_in(work)])
     return Moved(kind, time_ps(work.of(Nature.UNKNOWN)), copies, matrix, line_ps)
+
+
+def _is_scatter(rows: ProgramRows, row: int) -> bool:
+    return any(rows.opcodes[one] == "scatter" for one in rows.inside(row))
 
 
 def _reader(op: ProgramOp) -> str:

@@ -8,8 +8,10 @@ Compile the whole step as one program.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.devices.launched import Launched
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
@@ -24,6 +26,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
+from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.rules.host.slow_host_code import slow_code
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US
@@ -42,6 +45,9 @@ ADVICE = Advice(
     pytorch_xla="Let torch_xla collect the whole step in one graph: call torch_xla.sync() once per step and read "
     "no values before. Each operation that is launched by itself costs the host far more than the device.",
 )
+
+_ITERATOR = re.compile(r"MakeIterator|AnonymousIterator")
+"""Ops of calls that make an iterator for a few batches, such as `predict` in each step."""
 
 
 def gather(host: HostView) -> tuple[Launched, float, str] | None:
@@ -95,7 +101,7 @@ def judge(run: RunView, gathered: Sequence[tuple[Launched, float, str] | None]) 
             Evidence("Median duration of an op", launches.median_ps / PS_PER_US, "us"),
             share_of("Device compute", run.lost_in("device_compute"), run.base),
         ),
-        ADVICE,
+        KINDS[Purpose.ITERATOR].advice if any(map(_ITERATOR.match, launches.ops)) else ADVICE,
         (host,),
         lost.segments,
     )

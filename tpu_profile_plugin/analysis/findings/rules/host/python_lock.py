@@ -49,7 +49,7 @@ _WAITS = Purpose.LOCK, Purpose.QUEUE
 
 
 def holding(host: HostView, waits: Times, least_ps: int) -> str:
-    """The function of another thread that holds a lock, the program's or one written in C that does not wait: most of
+    """The function of other threads that holds a lock, the program's or one written in C that does not wait: most of
     the main thread's long waits in `waits` end when it does, after it has run during most of them; "" without one, or
     if they are not most of `least_ps`.
     """
@@ -60,18 +60,23 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
     soon = np.maximum(AT_ONCE_PS, (AT_ONCE * (end - begin)).astype(np.int64))
     threads, best = Threads.of(host, host.plane), ("", np.iinfo(np.int64).max)
     names = threads.plane.event_metadata.names
-    for rows in threads.rows:
-        metadata = threads.plane.events.metadata[rows]
-        for one in np.unique(metadata).tolist():
-            works = not is_frame(names[one]) and purpose(names[one]) not in _WAITS
-            if works or is_user_frame(names[one]):
-                since, until = spans_at(threads.plane, rows[metadata == one])
-                spent, ends = covered_within(*union(since, until), begin, end).sum(), np.sort(until)
-                together = np.searchsorted(ends, end + AT_ONCE_PS) > np.searchsorted(ends, end - soon)
-                # One that ends all the time ends then by chance.
-                seldom = (np.searchsorted(ends, end) - np.searchsorted(ends, begin)).sum() <= 2 * len(end)
-                holds = seldom and 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
-                best = min(best, (names[one], total((since, until))), key=lambda it: it[1]) if holds else best
+    events = np.concatenate([no_rows(), *threads.rows])
+    metadata, thread = threads.plane.events.metadata[events], np.repeat(range(len(threads.rows)), threads.counts)
+    for one in np.unique(metadata).tolist():
+        works = not is_frame(names[one]) and purpose(names[one]) not in _WAITS
+        if works or is_user_frame(names[one]):
+            since, until = spans_at(threads.plane, events[metadata == one])
+            spent, ends = covered_within(*union(since, until), begin, end).sum(), np.sort(until)
+            together = np.searchsorted(ends, end + AT_ONCE_PS) > np.searchsorted(ends, end - soon)
+            # One that ends all the time ends then by chance; several threads may have the lock one after the other.
+            most = (1 + len(np.unique(thread[metadata == one]))) * len(end)
+            seldom = (np.searchsorted(ends, end) - np.searchsorted(ends, begin)).sum() <= most
+            holds = seldom and 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
+            best = (
+                min(best, (names[one], total((since, until))), key=lambda it: it[1] / (1 + is_user_frame(it[0])))
+                if holds
+                else best
+            )
     return best[0]
 
 
@@ -81,6 +86,11 @@ class Threads:
 
     plane: Plane
     rows: tuple[I64, ...]
+
+    @property
+    def counts(self) -> list[int]:
+        """Events per thread."""
+        return [len(rows) for rows in self.rows]
 
     @classmethod
     def of(cls, host: HostView, plane: Plane) -> Threads:

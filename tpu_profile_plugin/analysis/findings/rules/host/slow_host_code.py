@@ -33,8 +33,8 @@ from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, REPEATED, advice_after, led
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, PARTS, REPEATED, advice_after, led
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, most_label, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
@@ -42,47 +42,9 @@ from tpu_profile_plugin.analysis.findings.rules.host.python_lock import holding
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
-ADVICE = Advice(
-    "Move this work to another thread or process so that it runs while the devices compute, or make it cheaper. "
-    "The devices have nothing to do until it has finished.",
-    jax="Launch the next step before this work begins (JAX returns before the devices have finished), move it to "
-    "another thread or process, or do it every N-th step. Work on arrays that are on a device belongs into the jitted "
-    "function.",
-    tensorflow="Move this work into the tf.data pipeline (map with num_parallel_calls, then prefetch) or into the "
-    "tf.function. What the loop does besides should run every N-th step.",
-    keras="Run callbacks that take long every N-th batch (on_train_batch_end is called after each), and preprocess in "
-    "the tf.data pipeline (map with num_parallel_calls, then prefetch).",
-)
-"""Of code that nothing tells the purpose of."""
-AFTER_WAIT = Advice(
-    "The host waits for results before it comes to this code, so that the devices have nothing to do meanwhile. Launch "
-    "the next step first and read results one step late, or prepare what the next step needs on another thread.",
-)
-"""Of code that devices wait for because a wait for results comes before it."""
-INPUT = replace(
-    ADVICE,
-    general="Prepare the next batch on another thread or process while the devices compute, and send it to them early. "
-    "The devices have nothing to do until it has finished.",
-    jax="Prepare the next batch on another thread or process while the devices compute; JAX returns before they have "
-    "finished. Work on arrays that are already on a device belongs into the jitted function.",
-)
-"""Of code whose result is sent to a device."""
-UNTRACED = Advice(
-    "Record again with Python functions (`tpu-profile capture --python-tracer 1`, or python_tracer_level=1 in the "
-    "profiler's options): then this finding names the function and its line. This profile does not show what the "
-    "devices wait for.",
-    tensorflow="Look at what the loop and its callbacks do between calls of TensorFlow: meanwhile nothing is computed. "
-    "With `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 names them.",
-    pytorch="Record again with with_stack=True of torch.profiler.profile: then this finding names the function and its "
-    "line. This profile does not show what the devices wait for.",
-    pytorch_xla="Record again with Python functions (`tpu-profile capture --python-tracer 1`): then this finding names "
-    "the function and its line.",
-)
-LOCKED = Advice(
-    "Another thread of the program runs Python all the time, so that one more would make this slower: move the work to "
-    "another process, or make it cheaper. The devices have nothing to do until it has finished.",
-)
-
+ADVICE, AFTER_WAIT, INPUT = PARTS["code"], PARTS["after wait"], PARTS["code for input"]
+"""Of code that nothing tells the purpose of: in general, after a wait for results, and if a device gets its result."""
+UNTRACED, LOCKED = PARTS["untraced"], PARTS["beside a locked thread"]
 LAUNCHING = 0.02
 """Share of the launches from which a function that encloses them does the launching."""
 MOSTLY = 0.5
