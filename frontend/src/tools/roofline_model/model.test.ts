@@ -80,9 +80,7 @@ describe("the response", () => {
     expect(tone).toBe("none");
     expect(lines[0]).toMatch(/below the HBM ridge point of 560\.4 FLOP\/B; the roof above it is HBM/);
     expect(lines[2]).toMatch(/f\.1, with 60\.0% of the observed time at 5\.0%/);
-    expect(lines[1]).toBe(
-      "Of the observed time (1 ms over 8 cores): 90.0% closest to the limit of HBM, 10.0% closest to the limit of Compute.",
-    );
+    expect(lines[1]).toBe("Of the observed time (1 ms over 8 cores), by the nearest limit, reached or not: 90.0% HBM, 10.0% Compute.");
     expect(remarks(choose(ROOFLINE.points, choice))).toBe(
       "1 row without FLOPs or bytes is only in the table. 1 row beyond what the device can do is not drawn: work of " +
         "these ops is done outside their recorded time.",

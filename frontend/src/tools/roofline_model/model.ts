@@ -190,14 +190,13 @@ export function summaryOf({ points, document }: Roofline, transfers: boolean): S
     .sort((a, b) => b[1] - a[1])
     .filter(([, share]) => share >= 0.005)
     .slice(0, 4)
-    .map(
-      ([bound, share]) =>
-        `${formatPercent(share * 100)} ${bound === "Unknown" ? "without a known limit" : `closest to the limit of ${bound}`}`,
-    );
+    .map(([bound, share]) => `${formatPercent(share * 100)} ${bound === "Unknown" ? "without a known one" : bound}`);
   const rest = 1 - ops.reduce((all, { share }) => all + share, 0);
   const idle = rest > 0.05 ? `; ${formatPercent(rest * 100)} idle` : "";
   if (shares.length)
-    lines.push(`Of the observed time (${formatTime(total.timeUs * 1e6)}${overCores(notes.cores)}): ${shares.join(", ")}${idle}.`);
+    lines.push(
+      `Of the observed time (${formatTime(total.timeUs * 1e6)}${overCores(notes.cores)}), by the nearest limit, reached or not: ${shares.join(", ")}${idle}.`,
+    );
   const far = ops
     .filter((op) => op.efficiency !== null && !op.doubtful && op.share > 0.01)
     .sort((a, b) => b.share * (1 - Math.min(1, b.efficiency ?? 0)) - a.share * (1 - Math.min(1, a.efficiency ?? 0)))[0];

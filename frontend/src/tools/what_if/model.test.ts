@@ -60,7 +60,9 @@ describe("the words of the page", () => {
   it("do not name a gain of low confidence", () => {
     const unsure = { ...RECORDED, tried: RECORDED.tried.map((one) => ({ ...one, confidence: "low" })) };
     expect(bestOf(unsure)).toBeNull();
-    expect(headline(unsure, NOTHING).title).toBe("The step takes 100 us; no change that was tried makes it shorter");
+    expect(headline(unsure, NOTHING).title).toBe("The step takes 100 us; the gains of the changes that were tried are uncertain");
+    const without = { ...RECORDED, tried: RECORDED.tried.map((one) => ({ ...one, gain_ps: 0 })) };
+    expect(headline(without, NOTHING).title).toBe("The step takes 100 us; no change that was tried makes it shorter");
     const none = { ...RECORDED, tried: RECORDED.tried.map((one) => ({ ...one, gain_ps: null })) };
     expect(headline(none, NOTHING).title).toBe("The step takes 100 us; no finding has a change that can be tried");
   });

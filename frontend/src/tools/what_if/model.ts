@@ -133,6 +133,15 @@ export interface Headline {
   title: string;
 }
 
+/** Why no gain is named. */
+function withoutGain({ tried }: StepWhatIf): string {
+  const gains = tried.flatMap(({ gain_ps: gain }) => (gain === null ? [] : [gain]));
+  if (gains.length === 0) return "no finding has a change that can be tried";
+  return gains.some((gain) => gain > 0)
+    ? "the gains of the changes that were tried are uncertain"
+    : "no change that was tried makes it shorter";
+}
+
 /** What the changes do to the step, else which change gains most. */
 export function headline(found: StepWhatIf, edit: Edit, pending = false): Headline {
   const { before, after, base } = found;
@@ -140,13 +149,7 @@ export function headline(found: StepWhatIf, edit: Edit, pending = false): Headli
     const best = bestOf(found);
     const step = `The ${base} takes ${formatTime(before.length_ps)}`;
     if (pending) return { tone: "none", title: step };
-    if (best === null)
-      return {
-        tone: "none",
-        title: found.tried.some(({ gain_ps }) => gain_ps !== null)
-          ? `${step}; no change that was tried makes it shorter`
-          : `${step}; no finding has a change that can be tried`,
-      };
+    if (best === null) return { tone: "none", title: `${step}; ${withoutGain(found)}` };
     const gain = formatPercent(100 * shareOf(best.gain_ps ?? 0, before.length_ps));
     return { tone: "none", title: `${step}; the largest gain that was tried is ${gain}: ${lowered(best.label)}` };
   }
