@@ -7,6 +7,12 @@ import * as h from "./harness.js";
 const TOOL = "tf_data_bottleneck_analysis";
 const at = await h.served({ programs: path.join(h.ROOT, "tests", "profiles"), demo: h.DEMO });
 
+/** Runs and their bottleneck: on a push two of them. */
+const BOTTLENECKS = [
+  ["slow_map/", "Map"], ["slow_source_interleave", "TFRecord"],
+  ...(h.ALL ? [["from_generator", "Generator"], ["slow_map_and_batch", "MapAndBatch"], ["two_devices", "Map"]] : []),
+];
+
 /** The first run whose name begins with `name`. */
 async function runOf(where, name) {
   const runs = await (await fetch(`${where.url}data/plugin/profile/runs`)).json();
@@ -34,7 +40,7 @@ const graph = (tab) => h.until("the graph", () => tab.frame().$(".graph-view-box
 const focus = (tab, selector) => tab.frame().$eval(selector, (one) => one.focus());
 
 h.inEveryBrowser("tf.data", ({ name, browser }) => {
-  for (const [run, bottleneck] of [["slow_map/", "Map"], ["slow_source_interleave", "TFRecord"], ["from_generator", "Generator"], ["slow_map_and_batch", "MapAndBatch"], ["two_devices", "Map"]]) {
+  for (const [run, bottleneck] of BOTTLENECKS) {
     test(`${run.replace("/", "")}: the bottleneck is named, drawn and explained`, async () => {
       const tab = await open(browser(), `tf_data_221/${run}`);
       await h.shows(tab, new RegExp(`Input pipeline Host:0 of \\S+ is slow: ${bottleneck} is its bottleneck`));
