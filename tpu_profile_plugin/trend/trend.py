@@ -64,12 +64,14 @@ def of_summaries(summaries: Iterable[RunSummary], unread: int = 0) -> Trend:
 
 def _with_odd_clocks(runs: list[RunSummary]) -> list[RunSummary]:
     """The runs with a note where the clock was set back or forth: a label that counts them says so."""
-    for key in runs[0].labels if len(runs) >= _LEAST_COUNTED else ():
-        texts = [run.labels.get(key, "") for run in runs]
-        if len(set(texts)) < len(runs) or not all(text.isdecimal() and len(text) < _MOST_DIGITS for text in texts):
+    for key in dict.fromkeys(key for run in runs for key in run.labels):
+        counted = [(row, run.labels[key]) for row, run in enumerate(runs) if key in run.labels]
+        texts = [text for _, text in counted if text.isdecimal() and len(text) < _MOST_DIGITS]
+        if len(texts) < max(len(counted), _LEAST_COUNTED) or len(set(texts)) < len(texts):
             continue
-        odd = set(range(len(runs))) - set(_longest_rise(list(map(int, texts))))
-        if len(odd) <= len(runs) // _LEAST_COUNTED:
+        rising = set(_longest_rise(list(map(int, texts))))
+        odd = {row for at, (row, _) in enumerate(counted) if at not in rising}
+        if len(odd) <= len(texts) // _LEAST_COUNTED:
             note = f"Its time does not fit its label {key}: the clock was wrong, or the label is."
             return [replace(run, note=run.note or note) if row in odd else run for row, run in enumerate(runs)]
     return runs

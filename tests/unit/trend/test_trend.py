@@ -22,6 +22,12 @@ def test_a_clock_that_went_back_is_told_by_a_label_that_counts():
     assert notes([*times[:12], 150, 95, *times[14:]], list(range(20))) == [("b13", TOLD), ("b12", TOLD)]
 
 
+def test_runs_without_the_label_hide_no_wrong_clock():
+    runs = [summary(f"b{row}", 1000 * row, {"dot": 1e9}, labels={"build": str(row)}) for row in range(1, 12)]
+    runs += [summary("plain", 500, {"dot": 1e9}), summary("late", 2500, {"dot": 1e9}, labels={"build": "0"})]
+    assert [(run.run, run.note) for run in of_summaries(runs).runs if run.note] == [("late", TOLD)]
+
+
 def test_labels_that_do_not_count_tell_nothing_of_clocks():
     times = list(range(100, 120))
     assert notes(times, [7 * row % 20 for row in range(20)]) == []  # such as seeds
