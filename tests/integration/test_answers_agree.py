@@ -11,6 +11,7 @@ import pytest
 from builders.agreement import Page, missing, requested, without_base
 from builders.asking import asked
 from builders.recorded import chosen, opened
+from builders.rings import many
 
 import tpu_profile_plugin
 from tpu_profile_plugin.answers.envelope import BYTES, compact
@@ -94,7 +95,7 @@ def test_every_percentage_has_a_base_and_every_answer_fits(root: Path, run: str)
         assert len(envelope["next"]) <= 6, question
 
 
-@pytest.mark.parametrize(("root", "run"), RUNS)
+@pytest.mark.parametrize(("root", "run"), RUNS[:: many(4, 1)])
 def test_a_question_has_one_answer(root: Path, run: str) -> None:
     again = tpu_profile_plugin.open(root)
     for question, envelope in envelopes(root, run).items():
@@ -119,9 +120,12 @@ def test_the_cursor_leads_to_each_row_once(root: Path, run: str) -> None:
 
 @pytest.mark.parametrize(("root", "run"), RUNS)
 def test_further_questions_are_answered(root: Path, run: str) -> None:
-    wrong = []
+    wrong, seen = [], set()
     for question, envelope in envelopes(root, run).items():
         for deeper in envelope["next"]:
+            if (text := str(deeper)) in seen:
+                continue
+            seen.add(text)
             try:
                 asked(opened(root), deeper["verb"], **deeper["arguments"])
             except ProfileError as error:

@@ -19,6 +19,7 @@ from builders.logdirs import write
 from builders.messages import XSpace
 from builders.profiles import op_profiles, step_profiles
 from builders.programs import hlo
+from builders.rings import many
 from builders.xspace_text import build
 
 import tpu_profile_plugin as tp
@@ -222,7 +223,8 @@ def test_commands_print_no_control_and_no_line_of_a_name(logdir: Path, words: st
     if "markdown" in words:
         assert "@everyone" not in told
         assert not re.search(r"^\s*(?:# |!\[)|(?<!\\)!?\[image", told, re.MULTILINE)
-    if not any(word in words for word in FOR_PROGRAMS):
+    asked_again = COMMANDS.index(words) % many(4, 1) == 0  # what prints is the same function
+    if asked_again and not any(word in words for word in FOR_PROGRAMS):
         assert STEERING.findall(printed(logdir, tmp_path / "again", words, terminal=False)) == []
 
 
