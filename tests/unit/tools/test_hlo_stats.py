@@ -50,7 +50,7 @@ def test_pages_have_notes_and_shares_and_no_zeros_for_what_was_not_measured():
     columns = {column["id"]: column for column in document["ops"]["columns"]}
     assert "autotuned" not in columns
     assert (columns["hlo_op_name"]["label"], columns["busy_share"]["unit"]) == ("Op", "fraction")
-    assert columns["total_self_time_percent"]["help"] == "Part of all recorded time, idle time included."
+    assert columns["total_self_time_percent"]["help"] == "Part of the observed time, idle time included."
 
 
 COPY = f"""{

@@ -116,7 +116,7 @@ def test_peaks():
     assert {cell for (cell,) in rows(document["rows"], "cmem_read_bw")} == {None}
     columns = {column["id"]: column for column in document["rows"]["columns"]}
     assert (columns["roofline_efficiency"]["unit"], columns["hbm_bw"]["label"]) == ("fraction", "HBM bandwidth")
-    assert columns["total_self_time_percent"]["help"].endswith("divided by all recorded time, idle time included.")
+    assert columns["total_self_time_percent"]["help"].endswith("divided by the observed time, idle time included.")
 
 
 def test_steps():

@@ -254,7 +254,7 @@ def test_pages_of_framework_ops_name_bases_and_leave_out_what_has_no_meaning() -
         "All device share",
         "Busy device share",
     ]
-    base = "Total self time divided by all recorded time of the device, idle time included."
+    base = "Total self time divided by the observed time of the device, idle time included."
     assert about[0]["device_total_self_time_percent"]["help"] == base
     assert (document["task"], document["inputs_note"]) == ("Inference", "")
     assert document["notes"]["limits"]["gflops_per_s"] == 100000

@@ -92,7 +92,7 @@ BASES: dict[Place, str] = {
     "device": "of the time of all devices in the recording, idle time included",
     "cpu": "of the time from the first to the last op of the CPU backend, or of the ops' time if that is longer",
     "framework device": "of the time of all devices in the recording, idle time included",
-    "framework host": "of the recorded time of the host's threads with ops, idle time included",
+    "framework host": "of the observed time of the host's threads with ops, idle time included",
 }
 """What `share_percent` is a share of."""
 

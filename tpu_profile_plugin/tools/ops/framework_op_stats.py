@@ -135,7 +135,7 @@ def _based(each: Column, cores: int | None, idle: bool) -> Column:
     on = side + (over_cores(cores) if side == "device" else "")
     cumulative = "cumulative" in each.id
     what = "Self time of this row and those above it" if cumulative else "Total self time"
-    base = f"all recorded time of the {on}, idle time included" if idle else f"the time in which ops ran on the {on}"
+    base = f"the observed time of the {on}, idle time included" if idle else f"the time in which ops ran on the {on}"
     label = f"{'All' if idle else 'Busy'} {side} share{', cumulative' if cumulative else ''}"
     return replace(each, label=label, sentence=f"{what} divided by {base}.")
 

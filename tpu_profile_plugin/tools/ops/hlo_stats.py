@@ -56,7 +56,7 @@ def build(run: Run, query: Query) -> HloStats:
     busy = float(np.nansum(own))
     cells["busy_share"] = own / busy if busy else np.full(len(own), np.nan)
     cells |= {id_: measured(cells[id_]) for id_ in MEASURED}
-    all_time = f"of all recorded time{over_cores(notes.cores)}, idle time included."
+    all_time = f"of the observed time{over_cores(notes.cores)}, idle time included."
     sentences = {
         "busy_share": f"Self time, of the {'op time' if notes.on_cpu else 'busy time'} of all ops of the profile"
         f"{over_cores(notes.cores)}.",

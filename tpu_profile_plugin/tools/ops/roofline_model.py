@@ -128,7 +128,7 @@ def build(run: Run, query: Query) -> RooflineModel:
     absent = set(MEMORY_IDS.values()) - {memory.id for memory in memories}
     unknown = (*(() if gflops > 0 else _EFFICIENCIES), "optimal_flop_rate", "bottleneck_operational_intensity")
     zeros = {*unknown, *(f"{name}_{what}" for name in absent for what in ("bw", "operational_intensity"))}
-    all_time = f"all recorded time{over_cores(notes.cores)}, idle time included."
+    all_time = f"the observed time{over_cores(notes.cores)}, idle time included."
     sentences = {
         "total_self_time_percent": f"Total self time divided by {all_time}",
         "cumulative_total_self_time_percent": f"Self time of this op and those above it divided by {all_time}",

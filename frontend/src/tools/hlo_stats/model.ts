@@ -26,7 +26,7 @@ export interface Ops {
   source: readonly string[];
   selfUs: readonly number[];
   notes: OpNotes;
-  /** All ops of the profile, whatever the filters: their number and self time, and its part of all recorded time. */
+  /** All ops of the profile, whatever the filters: their number and self time, and its part of the observed time. */
   all: { count: number; busyUs: number; busyShare: number };
 }
 
