@@ -119,7 +119,7 @@ LAUNCHES = (
     numbers("most_queued", "Longest queue", "", "Largest number of launched kernels that had not begun."),
     numbers("mean_queued", "Mean queue", "", "Mean number of launched kernels that had not begun, over step time."),
     numbers("tiny", "Tiny kernels", "", "Kernels and copies shorter than 10 us."),
-    numbers("tiny_percent", "Tiny kernels", "%", "Share of tiny kernels in the launches.",
+    numbers("tiny_percent", "Tiny, of the launches", "%", "Share of tiny kernels in the launches.",
             lambda one: 100 * one.tiny / one.launches),
 )  # fmt: skip
 """Of the tool `communication`, by GPU."""
