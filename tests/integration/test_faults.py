@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from builders.logdirs import SMALL, settle, write
+from builders.rings import many
 from builders.servers.board import Board
 from builders.servers.rights import without_privileges
 from builders.servers.server_process import Server, running_tensorboard
@@ -69,15 +70,31 @@ def replace(path: Path, data: bytes) -> None:
     aside.replace(path)
 
 
-@pytest.fixture
-def right(tmp_path: Path) -> dict[bytes, bytes]:
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> dict[bytes, bytes]:
     """The answer to `ASK` for each of the two profiles, and for an empty one."""
-    answers = {}
+    answers, root = {}, tmp_path_factory.mktemp("right")
     for data in (A, B, b""):
-        logs = write(tmp_path / f"right{len(answers)}", {ONE: data})
-        answers[data] = Board(logs, tmp_path / "right").get("data", **ASK).data
+        logs = write(root / f"right{len(answers)}", {ONE: data})
+        answers[data] = Board(logs, root / "home").get("data", **ASK).data
     assert len(set(answers.values())) == 3
     return answers
+
+
+@pytest.fixture(scope="module")
+def uncached(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that keeps no answers; `run_file` adds runs to its logdir."""
+    root = tmp_path_factory.mktemp("uncached")
+    logs = write(root / "logs", {ONE: SMALL})
+    with running_tensorboard(logs, root, flags=("--profile_cache_dir", "off")) as server:
+        yield server
+
+
+def run_file(server: Server, name: str) -> Path:
+    """The file of a new run, which has profile A."""
+    logs = Path(server.json("status")["absolute_logdir"])
+    write(logs, {f"plugins/profile/{name}/h.xplane.pb": A})
+    return logs / f"plugins/profile/{name}/h.xplane.pb"
 
 
 class Busy:
@@ -103,24 +120,21 @@ class Busy:
         self._thread.join()
 
 
-def test_a_file_replaced_again_and_again(tmp_path, right):
-    logs = write(tmp_path / "logs", {ONE: A})
-    with running_tensorboard(logs, tmp_path, flags=("--profile_cache_dir", "off")) as server:
-        seen = []
-        with Busy(lambda i: replace(logs / ONE, (A, B)[i % 2])) as busy:
-            for _ in range(12):
-                seen.append(asked(server, use_saved_result="false"))
-        assert busy.times > 3
-        assert {body for status, body in seen if status == 200} <= {right[A], right[B]}, "never a mixture"
-        assert {(status, code) for status, code in seen if status != 200} <= {(503, "file_changed")}
-        replace(logs / ONE, A)
-        assert asked(server) == (200, right[A])
+def test_a_file_replaced_again_and_again(uncached, right):
+    path, seen = run_file(uncached, "replaced"), []
+    with Busy(lambda i: replace(path, (A, B)[i % 2])) as busy:
+        for _ in range(12):
+            seen.append(asked(uncached, run="replaced", use_saved_result="false"))
+    assert busy.times > 3
+    assert {body for status, body in seen if status == 200} <= {right[A], right[B]}, "never a mixture"
+    assert {(status, code) for status, code in seen if status != 200} <= {(503, "file_changed")}
+    replace(path, A)
+    assert asked(uncached, run="replaced") == (200, right[A])
 
 
-def test_a_file_overwritten_and_truncated_in_place(tmp_path, right):
+def test_a_file_overwritten_and_truncated_in_place(uncached, right):
     """As `cp` and `rsync --inplace` do; reading truncated pages would kill a process that maps files unguarded."""
-    logs = write(tmp_path / "logs", {ONE: A})
-    path = logs / ONE
+    path = run_file(uncached, "overwritten")
 
     def rewrite(i: int) -> None:
         data = (B, A)[i % 2]
@@ -132,18 +146,16 @@ def test_a_file_overwritten_and_truncated_in_place(tmp_path, right):
         os.utime(path, (1_700_000_000 + i,) * 2)
         time.sleep(0.03)
 
-    with running_tensorboard(logs, tmp_path, flags=("--profile_cache_dir", "off")) as server:
-        seen = []
-        with Busy(rewrite) as busy, ThreadPoolExecutor(3) as pool:
-            seen = list(pool.map(lambda _: asked(server, use_saved_result="false"), range(24)))
-        assert busy.times > 3
-        bodies = [body for status, body in seen if status == 200]
-        assert set(bodies) <= set(right.values())
-        errors = {(status, code) for status, code in seen if status != 200}
-        assert errors <= {(503, "file_changed"), (422, "corrupt_profile")}
-        path.write_bytes(A)
-        settle(logs)
-        assert asked(server) == (200, right[A])
+    with Busy(rewrite) as busy, ThreadPoolExecutor(3) as pool:
+        seen = list(pool.map(lambda _: asked(uncached, run="overwritten", use_saved_result="false"), range(24)))
+    assert busy.times > 3
+    bodies = [body for status, body in seen if status == 200]
+    assert set(bodies) <= set(right.values())
+    errors = {(status, code) for status, code in seen if status != 200}
+    assert errors <= {(503, "file_changed"), (422, "corrupt_profile")}
+    path.write_bytes(A)
+    settle(path.parent)
+    assert asked(uncached, run="overwritten") == (200, right[A])
 
 
 def test_a_capture_in_progress(tmp_path, right):
@@ -307,7 +319,7 @@ def test_a_server_that_is_killed_while_it_writes(tmp_path):
     logs = write(tmp_path / "logs", dict.fromkeys(names, A))
     flags = ("--profile_cache_dir", str(tmp_path / "kept"))
     answers: set[bytes] = set()
-    for _ in range(2):
+    for _ in range(many(1, 2)):
         with running_tensorboard(logs, tmp_path, flags=flags) as server, ThreadPoolExecutor(4) as pool:
             waiting = [
                 pool.submit(asked, server, run=f"s{i % 4}", tag=KEPT, use_saved_result="false") for i in range(12)
@@ -421,25 +433,26 @@ def test_a_failure_of_the_core_is_an_answer(tmp_path, monkeypatch, caplog, failu
     assert board.get("data", **{**ASK, "tag": KEPT}).data == right
 
 
-def test_a_mapped_file_is_torn_and_no_connection_is_lost(tmp_path):
+def test_a_mapped_file_is_torn_and_no_connection_is_lost(uncached):
     """Another program writes texts that are no UTF-8 and ends of messages into the file, faster than it is read."""
-    logs = write(tmp_path / "logs", {ONE: A})
+    path = run_file(uncached, "torn")
     torn = bytearray(A)
     for at in range(500, len(A) - 500, 1009):
         torn[at : at + 3] = b"\xff\xc3\xe2"
-    before = (logs / ONE).stat()
+    before = path.stat()
     old = (before.st_atime_ns, before.st_mtime_ns)
     requests = ("trace_viewer@", "framework_op_stats", KEPT, "overview_page")
 
     def tear(i: int) -> None:
-        with (logs / ONE).open("r+b", buffering=0) as file:
+        with path.open("r+b", buffering=0) as file:
             for _ in range(5):
                 file.write((torn, A)[i % 2])
                 file.seek(0)
-        os.utime(logs / ONE, ns=old)  # or it would be read, not mapped
+        os.utime(path, ns=old)  # or it would be read, not mapped
 
-    with running_tensorboard(logs, tmp_path, flags=("--profile_cache_dir", "off")) as server:
-        with Busy(tear), ThreadPoolExecutor(4) as pool:
-            seen = [*pool.map(lambda i: asked(server, tag=requests[i % 4], use_saved_result="false"), range(40))]
-        statuses = {(status, code if status != 200 else "") for status, code in seen}
-        assert statuses <= {(200, ""), (503, "file_changed"), (422, "corrupt_profile"), (404, "no_data")}
+    with Busy(tear), ThreadPoolExecutor(4) as pool:
+        seen = [
+            *pool.map(lambda i: asked(uncached, run="torn", tag=requests[i % 4], use_saved_result="false"), range(40))
+        ]
+    statuses = {(status, code if status != 200 else "") for status, code in seen}
+    assert statuses <= {(200, ""), (503, "file_changed"), (422, "corrupt_profile"), (404, "no_data")}
