@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,7 @@ def test_a_query_can_be_cancelled(tmp_path: Path) -> None:
     query = sql.start(runs, "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range = 7")
     while (state := query.status().state) != "running":
         assert state in ("waiting", "reading")
+        time.sleep(0.01)
     with pytest.raises(TimeoutError):
         query.result(0.01)
     query.cancel()
