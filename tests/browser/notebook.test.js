@@ -12,15 +12,16 @@ const CELL = `import tpu_profile_plugin as tp\nlogdir = tp.open("${h.DEMO}")\nw 
 const TOOLS = { overview_page: "Overview Page", time_budget: "Time budget", compare: "Compare" };
 /** A kernel and a server start, on a busy machine. */
 const SLOW = 120_000;
+/** Cells import a framework and record it. */
+const RECORDS = 600_000;
 
 const at = n.skip ? {} : await h.served({ demo: h.DEMO });
 let work;
 let server;
-before(async () => {
+before(() => {
   if (n.skip) return;
   work = h.temporaryDirectory();
   n.writeNotebook(path.join(work.directory, "pages.ipynb"), [CELL]);
-  server = await n.startJupyter(work.directory);
 });
 after(async () => {
   await server?.stop();
@@ -45,6 +46,7 @@ h.inChromium("a widget in JupyterLab", ({ browser }) => {
     "shows the pages of the server, shares its view with Python, and survives the kernel",
     { skip: n.skip, timeout: 600_000 },
     async () => {
+      server ??= await n.startJupyter(work.directory);
       const lab = await n.openLab(browser(), server, "pages.ipynb");
       const errors = [];
       lab.page.on("pageerror", (error) => errors.push(String(error)));
@@ -112,26 +114,117 @@ h.inChromium("a widget in JupyterLab", ({ browser }) => {
   );
 });
 
-/** What the demos find, record and repair: the same in the cells and in the pages of their widgets. */
-async function assertDemo(page, frames) {
-  const [overview, trace] = frames.map((frame) => ({ page, frame: () => frame }));
-  const found = /Devices wait [\d.]+% of the step for code on the host: \S+\.py:\d+ image/;
-  const [seen] = found.exec(await h.shows(overview, found, SLOW));
-  const cells = () => page.evaluate(() => document.body.innerText);
-  await h.until("the finding in a cell", async () => found.exec(await cells())?.[0] === seen, SLOW);
-  await h.until("the comparison in a cell", async () => /[\d.]+% faster/.test(await cells()), SLOW);
-  await h.shows(trace, /each drawn separately|merged/, SLOW);
-  assert.ok((await timeline(trace)).boxes > 20);
+const QUICK = { jax: "train_step", pytorch: "aten::" };
+const FOUND = /Devices wait [\d.]+% of the step for code on the host: \S+\.py:\d+ image/;
+const DRAWN = /each drawn separately|merged/;
+
+/** What the timeline shows of the whole recording. */
+const picture = (tab) =>
+  tab.frame().evaluate(() => {
+    const { boxesLoaded, tracks, lanes, full, window: shown, events, merged } = window.__timeline;
+    return { boxesLoaded, tracks, lanes, full, window: shown.map(Math.round), events, merged };
+  });
+
+/** Opens the view of a widget on a server, at the same size. */
+async function openOnServer(browser, server, tab) {
+  const { view, width, height } = await tab
+    .frame()
+    .evaluate(() => ({ view: window.profileNotebook.view(), width: innerWidth, height: innerHeight }));
+  return h.openPage(browser, server, { query: String(new URLSearchParams(view)), width, height: height + 64 });
 }
 
-h.inChromium("a demo that records itself", ({ browser }) => {
-  test("shows its run in marimo", { skip: n.skip, timeout: 600_000 }, async (t) => {
-    const marimo = await n.startMarimo(work.directory, path.join(h.DEMO, "record_jax.ipynb"));
-    t.after(marimo.stop);
-    const page = await browser().newPage();
-    await page.setViewport({ width: 1280, height: 4000 });
-    await page.goto(marimo.origin);
-    await assertDemo(page, await n.widgetFrames(page, 2, SLOW));
-    await page.close();
+/** The timeline zooms, pans, finds events and selects one of them; returns its name. */
+async function workWithTimeline(tab, text) {
+  const frame = tab.frame();
+  const window = async () => String((await timeline(tab)).window);
+  const moved = async (key) => {
+    const before = await window();
+    await tab.page.keyboard.press(key);
+    await h.until(`the effect of ${key}`, async () => (await window()) !== before, SLOW);
+  };
+  await frame.focus(".tl-stage");
+  await moved("w");
+  await moved("d");
+  await frame.focus("#tv-search");
+  await tab.page.keyboard.type(text);
+  await tab.page.keyboard.press("Enter");
+  const found = () => frame.evaluate(() => /^[\d,]+ of [\d,]+$/.test(document.querySelector(".tv-hits").innerText));
+  await h.until("a match", found, SLOW);
+  await h.until("a selected event", async () => (await timeline(tab)).selected.length === 1, SLOW);
+  return (await timeline(tab)).selected[0];
+}
+
+/** What the demos find, record, compare and show: the same in their cells, in the pages of their widgets and on a server. */
+async function assertDemo(browser, page, server, framework) {
+  const [overview, compared, trace] = (await n.widgetFrames(page, 3, RECORDS)).map((frame) => ({ page, frame: () => frame }));
+  const [seen] = FOUND.exec(await h.shows(overview, FOUND, SLOW));
+  const cells = () => page.evaluate(() => document.body.innerText);
+  await h.until("the finding in a cell", async () => FOUND.exec(await cells())?.[0] === seen, SLOW);
+  await h.until("the comparison in a cell", async () => /[\d.]+% faster/.test(await cells()), SLOW);
+  const board = await h.startTensorBoard(n.recordedLogdir(server, 2));
+  try {
+    for (const tab of [overview, compared]) {
+      await h.atRest(tab);
+      const live = await openOnServer(browser, board, tab);
+      let texts = [];
+      const same = async () => (texts = [await pageText(tab), await pageText(live)])[0] === texts[1] && texts[0].length > 200;
+      await h.until("the page of the server", same, SLOW).catch(() => assert.equal(...texts));
+      await live.page.close();
+    }
+    await page.bringToFront(); // a hidden page draws nothing
+    await h.shows(trace, DRAWN, SLOW);
+    const live = await openOnServer(browser, board, trace);
+    await h.shows(live, DRAWN, SLOW);
+    assert.deepEqual(await picture(trace), await picture(live));
+    assert.ok((await picture(live)).boxesLoaded > 20);
+    await live.page.close();
+  } finally {
+    await board.stop();
+  }
+  await page.bringToFront();
+  return workWithTimeline(trace, QUICK[framework]);
+}
+
+for (const framework of ["jax", "pytorch"])
+  h.inChromium(`the demo that records ${framework}`, ({ browser }) => {
+    const packages = h.ALL ? n.packagesOf(framework) : [];
+    const skip = n.skip || (h.ALL ? packages === null && `no environment with ${framework}` : "at night");
+    const name = `record_${framework}`;
+    const size = { width: 1280, height: 6000 }; // all cells at once: what is not shown draws nothing
+
+    test("shows its runs in JupyterLab, and what is selected in Python", { skip, timeout: 1_100_000 }, async (t) => {
+      n.putDemo(work.directory, name);
+      const jupyter = await n.startJupyter(work.directory, packages);
+      t.after(jupyter.stop);
+      const lab = await n.openLab(browser(), jupyter, `${name}.ipynb`, size);
+      await lab.runAll();
+      const selected = await assertDemo(browser(), lab.page, jupyter, framework);
+      await h.until(
+        "the selection in Python",
+        async () => (await lab.python(`print(*timeline.selection["name"])`)).trim() === selected,
+        SLOW,
+      );
+      await lab.page.close();
+    });
+
+    test("shows its runs in marimo", { skip, timeout: 1_100_000 }, async (t) => {
+      const marimo = await n.startMarimo(work.directory, n.putDemo(work.directory, name), packages);
+      t.after(marimo.stop);
+      const page = await browser().newPage();
+      await page.setViewport(size);
+      await page.goto(marimo.origin);
+      await assertDemo(browser(), page, marimo, framework);
+      await page.close();
+    });
+  });
+
+h.inChromium("a widget in Notebook 7", ({ browser }) => {
+  test("shows the pages", { skip: n.skip || (h.ALL ? false : "at night"), timeout: 400_000 }, async () => {
+    server ??= await n.startJupyter(work.directory);
+    const book = await n.openLab(browser(), server, "pages.ipynb", { at: "notebooks" });
+    await book.runCell(0);
+    const [frame] = await n.widgetFrames(book.page, 1);
+    await h.shows({ page: book.page, frame: () => frame }, "Findings", SLOW);
+    await book.page.close();
   });
 });

@@ -1,24 +1,45 @@
 // Notebooks in JupyterLab and marimo: servers on a directory, and cells that are run in a browser.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { freePort, pause, ROOT, temporaryDirectory, until } from "./harness.js";
+import { DEMO, freePort, pause, ROOT, temporaryDirectory, until } from "./harness.js";
 
 const ENVS = process.env.PROFILE_TEST_ENVS ?? path.join(homedir(), ".cache/tpu-profile-tests");
 /** The interpreter with JupyterLab and marimo, which scripts/setup_frameworks makes. */
 export const NOTEBOOK = process.env.PROFILE_NOTEBOOK_PYTHON ?? path.join(ENVS, "notebook", "bin", "python");
 export const skip = existsSync(NOTEBOOK) ? false : "no environment with JupyterLab: run scripts/setup_frameworks";
 
-/** Starts a server of notebooks in a directory of its own and waits until it answers at `ready`. */
-async function start(command, ready, directory) {
+const TORCH = process.env.PROFILE_TORCH_PYTHON ?? path.join(ENVS, "torch", "bin", "python");
+/** What says where an interpreter has its packages, and its version. */
+const PACKAGES = "import site, sys; print(site.getsitepackages()[0], *sys.version_info[:2], sep='|')";
+
+/** Directories of packages that the interpreter of notebooks lacks: those of an environment with PyTorch; null without. */
+export function packagesOf(framework) {
+  if (framework !== "pytorch") return [];
+  if (skip || !existsSync(TORCH)) return null;
+  const [own, others] = [NOTEBOOK, TORCH].map((python) => execFileSync(python, ["-c", PACKAGES], { encoding: "utf8" }).trim().split("|"));
+  return String(own.slice(1)) === String(others.slice(1)) ? [others[0]] : null;
+}
+
+/**
+ * Starts a server of notebooks in a directory of its own and waits until it answers at `ready`. `temporary` is the directory in
+ * which its kernels make temporary ones.
+ */
+async function start(command, ready, directory, packages = []) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const cache = temporaryDirectory();
   const server = spawn(NOTEBOOK, command(port), {
     cwd: directory,
-    // JupyterLab writes settings below its home.
-    env: { ...process.env, HOME: cache.directory, XDG_CACHE_HOME: cache.directory, PYTHONPATH: ROOT, JAX_PLATFORMS: "cpu" },
+    env: {
+      ...process.env,
+      HOME: cache.directory, // JupyterLab writes settings below it
+      XDG_CACHE_HOME: cache.directory,
+      TMPDIR: cache.directory,
+      PYTHONPATH: [ROOT, ...packages].join(":"),
+      JAX_PLATFORMS: "cpu",
+    },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
@@ -33,35 +54,53 @@ async function start(command, ready, directory) {
     clearTimeout(timer);
     cache.remove();
   };
-  for (const deadline = Date.now() + 120_000; ; await pause(200)) {
+  for (const deadline = Date.now() + 300_000; ; await pause(200)) {
     if (server.exitCode !== null) throw new Error(`the server of notebooks stopped at once:\n${log}`);
     if (Date.now() > deadline) {
       await stop();
       throw new Error(`the server of notebooks does not answer:\n${log}`);
     }
     const answer = await fetch(`${origin}${ready}`).catch(() => null);
-    if (answer?.ok) return { origin, stop, log: () => log };
+    if (answer?.ok) return { origin, stop, temporary: cache.directory, log: () => log };
   }
 }
 
 /** JupyterLab, and Notebook 7 at /tree. */
-export function startJupyter(directory) {
+export function startJupyter(directory, packages) {
   const open = [
     "--IdentityProvider.token=",
     "--ServerApp.password=",
     "--ServerApp.allow_root=True",
     "--LabApp.news_url=",
     "--LabApp.expose_app_in_browser=True",
+    "--JupyterNotebookApp.expose_app_in_browser=True",
   ];
-  return start((port) => ["-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", `--port=${port}`, ...open], "/api", directory);
+  const command = (port) => ["-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", `--port=${port}`, ...open];
+  return start(command, "/api", directory, packages);
 }
 
 /** marimo on a notebook of Jupyter, whose cells run when it is opened. */
-export function startMarimo(directory, notebook) {
+export function startMarimo(directory, notebook, packages) {
   const file = path.join(directory, `${path.basename(notebook, ".ipynb")}.py`);
   execFileSync(NOTEBOOK, ["-m", "marimo", "convert", notebook, "-o", file], { cwd: directory, stdio: "ignore" });
   const quiet = ["--headless", "--no-token", "--host", "127.0.0.1"];
-  return start((port) => ["-m", "marimo", "run", file, ...quiet, "--port", String(port)], "/", directory);
+  return start((port) => ["-m", "marimo", "run", file, ...quiet, "--port", String(port)], "/", directory, packages);
+}
+
+/** Puts a demo into a directory; returns the file. */
+export function putDemo(directory, name) {
+  const file = path.join(directory, `${name}.ipynb`);
+  copyFileSync(path.join(DEMO, `${name}.ipynb`), file);
+  return file;
+}
+
+/** The logdir that a notebook has made as a temporary directory, with so many runs. */
+export function recordedLogdir(server, runs) {
+  const recorded = (name) => {
+    const sessions = path.join(server.temporary, name, "plugins", "profile");
+    return existsSync(sessions) && readdirSync(sessions).length === runs;
+  };
+  return path.join(server.temporary, readdirSync(server.temporary).find(recorded));
 }
 
 /** Writes a notebook of code cells. */
@@ -87,13 +126,13 @@ export function widgetFrames(page, count, timeout = 120_000) {
 
 const IDLE = () => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === "idle";
 
-/** Opens a notebook in JupyterLab. */
-export async function openLab(browser, server, notebook, { width = 1280, height = 900 } = {}) {
+/** Opens a notebook in JupyterLab, or in Notebook 7 (`at`: "notebooks"). */
+export async function openLab(browser, server, notebook, { width = 1280, height = 900, at = "lab/tree" } = {}) {
   const page = await browser.newPage();
   await page.setViewport({ width, height });
   const idle = () => page.waitForFunction(IDLE, { timeout: 120_000 });
   const open = async () => {
-    await page.goto(`${server.origin}/lab/tree/${notebook}?reset`, { waitUntil: "domcontentloaded" });
+    await page.goto(`${server.origin}/${at}/${notebook}?reset`, { waitUntil: "domcontentloaded" });
     await idle();
   };
   await open();
@@ -113,6 +152,8 @@ export async function openLab(browser, server, notebook, { width = 1280, height 
         window.jupyterapp.shell.currentWidget.content.activeCellIndex = which;
         await window.jupyterapp.commands.execute("notebook:run-cell");
       }, index),
+    /** Begins to run all cells. */
+    runAll: () => page.evaluate(() => void window.jupyterapp.commands.execute("notebook:run-all-cells")),
     /** Runs code in the kernel beside the cells; returns what it prints. */
     python: (code) =>
       page.evaluate(async (source) => {
