@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, average, segments_ps, share_within
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
-from tpu_profile_plugin.analysis.findings.rules import KEPT, LARGEST, RULES, STRAGGLER
+from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES, STRAGGLER
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.system.terminal import LOG as _LOG
@@ -136,7 +136,6 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
             known and (one.vague or one.share < CLEAR_SHARE),
             little and one.rule is not LARGEST and (one.vague or one.finding.saving_ps > 0),
             -one.finding.saving_ps,
-            one.rule is KEPT,  # memory, after where the time goes
         )
     )
     main = next(((one.id, one.title, one.share) for one in findings), None)

@@ -54,7 +54,7 @@ from tpu_profile_plugin.analysis.findings.rules.recording import (
     truncated_trace,
 )
 
-LARGEST, STRAGGLER, KEPT = largest_part.RULE, straggler.RULE, kept_for_backward.RULE
+LARGEST, STRAGGLER = largest_part.RULE, straggler.RULE
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,
@@ -89,7 +89,7 @@ RULES: tuple[Rule, ...] = (
     padding.RULE,
     low_utilization.RULE,
     memory_near_limit.RULE,
-    KEPT,
+    kept_for_backward.RULE,
     bounds.MEMORY_BOUND,
     bounds.COMPUTE_BOUND,
     barrier.RULE,
