@@ -74,7 +74,7 @@ function Origin({ facts }: { facts: ShownInstruction }) {
               </details>
             ) : (
               facts.source
-            )}{" "}
+            )}
             <InEditor place={facts.source} />
           </dd>
         </>

@@ -200,7 +200,7 @@ function BufferCard({ buffer, state, page, module, own }: BufferCardProps) {
         <div class="buffer-source">
           <p>
             <span class="dim">Source </span>
-            <Link to={sourceLink(page.host, own, buffer.source, { module_name: module })}>{buffer.source}</Link>{" "}
+            <Link to={sourceLink(page.host, own, buffer.source, { module_name: module })}>{buffer.source}</Link>
             <InEditor place={buffer.source} />
           </p>
           {buffer.stack ? (

@@ -253,7 +253,7 @@ function SourceLine({ op, link }: { op: TreeNode; link: Props["sourceLink"] }) {
         Source:{" "}
         <Link to={link(source)}>
           <b data-tip={source}>{shortSource(source)}</b>
-        </Link>{" "}
+        </Link>
         <InEditor place={source} />
         {op.source_of ? <span class="dim"> (of {op.source_of}, the closest op with a source)</span> : null}
       </p>

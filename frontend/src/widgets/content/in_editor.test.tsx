@@ -14,7 +14,7 @@ afterEach(() => {
 function shown(choice: Partial<Choice>, place: string): string | null {
   saveEditor({ ...NONE, ...choice });
   render(<InEditor key={place} place={place} />, root);
-  return root.querySelector("a")?.getAttribute("href") ?? (root.textContent || null);
+  return root.querySelector("a")?.getAttribute("href") ?? (root.textContent?.trim() || null);
 }
 
 it("opens a source line in the chosen editor", () => {

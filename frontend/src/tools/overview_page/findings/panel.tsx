@@ -289,7 +289,6 @@ function Evidence(props: Pick<PartProps, "tools" | "keys"> & { proof: Proof; her
       ) : null}
       {isLine ? (
         <>
-          {" "}
           <InEditor place={place} />
         </>
       ) : null}

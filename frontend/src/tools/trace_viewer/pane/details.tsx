@@ -202,7 +202,7 @@ function Property({ name, value, exact, argument = false }: FactProps) {
           <button type="button" class="tv-link" onClick={() => setOpen(true)}>
             show all {formatCount(value.length)} letters
           </button>
-        ) : null}{" "}
+        ) : null}
         {argument ? <InEditor place={value} /> : null}
       </td>
       <td class="tv-copy">
@@ -221,7 +221,8 @@ function Stack({ frames }: { frames: readonly string[] }) {
       <ol class="tv-stack">
         {frames.map((frame, i) => (
           <li key={i}>
-            {frame} <InEditor place={frame} />
+            {frame}
+            <InEditor place={frame} />
           </li>
         ))}
       </ol>
