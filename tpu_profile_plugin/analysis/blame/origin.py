@@ -19,10 +19,10 @@ _LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*
 _NUMBER = re.compile(r"_\d{1,9}\Z")
 _UNNAMED = re.compile(r"(?:<module>|<(?:lambda|genexpr|listcomp|dictcomp|setcomp)>)\Z")
 _TF_FUNCTION = re.compile(r"(?:EagerLocalExecute: )?(__inference_\w+)\Z")
-_WRAPPERS = re.compile(r"p?jit\([^()]*\)|\w+\(|\)|gradient_tape\b")
+_WRAPPERS = re.compile(r"p?jit\([^()]{0,200}\)|\b[a-z]{1,20}\(|\)|gradient_tape\b")
 _NO_SCOPE = re.compile(
     r"(?:while|body|cond|branch_\d+_fun|closed_call|shard_map|checkpoint|rematted_computation|StatefulPartitionedCall"
-    r"|Torch-Compiled Region|[^/]*(?:->|,)[^/]*)?\Z"
+    r"|Torch-Compiled Region)?\Z"
 )
 
 Chain = tuple[Frame, ...]
@@ -42,9 +42,13 @@ def scopes(name: str) -> Chain:
     Those that TensorFlow makes for a single op, such as `matmul_1/MatMul`, tell nothing.
     """
     *around, op = name.partition(":")[0].split("/")
-    alone = re.compile(rf"{re.escape(_NUMBER.sub('', op))}(?:_\d{{1,9}})?", re.IGNORECASE)
     named = (_WRAPPERS.sub("", part) for part in around)
-    return tuple(("", scope, 0) for scope in named if not (_NO_SCOPE.fullmatch(scope) or alone.fullmatch(scope)))
+    alone = _NUMBER.sub("", op).lower()
+    return tuple(
+        ("", scope, 0)
+        for scope in named
+        if not (_NO_SCOPE.fullmatch(scope) or "," in scope or "->" in scope or _NUMBER.sub("", scope).lower() == alone)
+    )
 
 
 def of_stack(stacks: Stacks, node: int) -> Chain:

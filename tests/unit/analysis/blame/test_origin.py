@@ -55,6 +55,7 @@ def test_the_function_that_nearly_all_is_in(chains, told):
         ("jit(step)/transpose(jvp(Model))/while/body/Dense_0/transpose", ["Model", "Dense_0"]),
         ("StatefulPartitionedCall/gradient_tape/functional_1/gate_1/MatMul", ["functional_1", "gate_1"]),
         ("matmul_4/MatMul", []),
+        ("jit(f)/jvp(bhqk,bkhd->bqhd)/dot_general", []),
         ("MatMul", []),
         ("", []),
     ],
