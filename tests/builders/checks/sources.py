@@ -13,5 +13,5 @@ PACKAGE = Path(tpu_profile_plugin.__file__).parent
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """The tree of a file of the package, which nobody may change."""
+    """The syntax tree of a file of the package: one object for all callers, not to be modified."""
     return ast.parse(path.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Where the time of ops comes from: one line or function that most of it is in, else the functions that share it."""
+"""Which functions, layers or functions of TensorFlow the time of ops comes from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.blame.stacks import Stacks, callers
+from tpu_profile_plugin.analysis.budget.host_names import is_library, is_unnamed
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import Frame, call_stack
 
@@ -15,9 +16,7 @@ NEARLY_ALL = 0.9
 LEAST_PLACE = 0.1
 """Least share for a place to be one of several."""
 MOST_PLACES = 3
-_LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<(?!ipython)")
 _NUMBER = re.compile(r"_\d{1,9}\Z")
-_UNNAMED = re.compile(r"(?:<module>|<(?:lambda|genexpr|listcomp|dictcomp|setcomp)>)\Z")
 _TF_FUNCTION = re.compile(r"(?:EagerLocalExecute: )?(__inference_\w+)\Z")
 _WRAPPERS = re.compile(r"p?jit\([^()]{0,200}\)|\b[a-z]{1,20}\(|\)|gradient_tape\b")
 _NO_SCOPE = re.compile(
@@ -66,7 +65,7 @@ def of_stack(stacks: Stacks, node: int) -> Chain:
 
 def common(chains: Sequence[tuple[Chain, int]]) -> str:
     """The innermost function that nearly all of a time is in; "" without one."""
-    depth, inside, _ = _descend(chains)
+    depth, inside = _descend(chains)
     lines = Counter[Frame]()
     for chain, ps in inside if depth else ():
         lines[chain[depth - 1]] += ps
@@ -78,18 +77,19 @@ def shared(chains: Sequence[tuple[Chain, int]]) -> list[tuple[str, float]]:
 
     A function that nearly all of the time is in says nothing of it: those that it calls are told, if there are such.
     """
-    depth, inside, callees = _descend(chains)
-    whole, lines = max(sum(ps for _, ps in chains), 1), Counter[Frame]()
+    depth, inside = _descend(chains)
+    whole, callees, lines = sum(ps for _, ps in chains), Counter[tuple[str, str]](), Counter[Frame]()
     for chain, ps in inside:
         if len(chain) > depth:
+            callees[chain[depth][:2]] += ps
             lines[chain[depth]] += ps
     told = [(name, ps / whole) for name, ps in callees.most_common(MOST_PLACES) if ps >= LEAST_PLACE * whole]
     most = {name: max((one for one in lines if one[:2] == name), key=lines.__getitem__) for name, _ in told}
     return [(_called(most[name]), share) for name, share in told]
 
 
-def _descend(chains: Sequence[tuple[Chain, int]]) -> tuple[int, Sequence[tuple[Chain, int]], Counter[tuple[str, str]]]:
-    """How many functions around a time have nearly all of it, what is inside of them, and what they call."""
+def _descend(chains: Sequence[tuple[Chain, int]]) -> tuple[int, Sequence[tuple[Chain, int]]]:
+    """How many functions around a time have nearly all of it, and what is inside of them."""
     whole, depth, inside = sum(ps for _, ps in chains), 0, chains
     while True:
         callees = Counter[tuple[str, str]]()
@@ -98,14 +98,14 @@ def _descend(chains: Sequence[tuple[Chain, int]]) -> tuple[int, Sequence[tuple[C
                 callees[chain[depth][:2]] += ps
         name, most = callees.most_common(1)[0] if callees else (("", ""), -1)
         if most < NEARLY_ALL * whole:
-            return depth, inside, callees
+            return depth, inside
         inside = [(chain, ps) for chain, ps in inside if len(chain) > depth and chain[depth][:2] == name]
         depth += 1
 
 
 def _is_own(frame: Frame) -> bool:
     file, function, _ = frame
-    return bool(function) and _LIBRARY.search(file) is None and _UNNAMED.search(function) is None
+    return function not in ("", "<module>") and not is_unnamed(function) and not is_library(file, function)
 
 
 def _called(frame: Frame) -> str:

@@ -26,7 +26,9 @@ class Unchanged:
 
     def __init__(self, rows: ProgramRows) -> None:
         self._rows = rows
-        self._depends: dict[int, int] = {}  # of a row of the entry: a bit per argument; -1: on what changes
+        self._depends: dict[
+            int, int
+        ] = {}  # per row of the entry that depends on nothing that changes, a bit per argument
         self._called_by: dict[int, int] = {}
         self._changes = set[int]()
         entry = rows.program.entry
@@ -39,27 +41,28 @@ class Unchanged:
         root = rows.root(entry)
         results = set() if root is None else set(_arrays(rows, root))
         changed = {one for one in self._arguments if _is_key(rows, one) or not results.isdisjoint(_arrays(rows, one))}
-        shared = changed or set(self._arguments)
-        while shared:
-            self._changes |= shared
-            self._follow()
-            left = (one for one in self._arguments if one not in self._changes)
-            shared = {one for one in left if any(self._depends[user] < 0 for user in rows.links.users(one))}
-
-    def _follow(self) -> None:
+        self._changes |= changed or set(self._arguments)
+        self._spread()
         bits = {one: 1 << i for i, one in enumerate(self._arguments)}
         for row in self._entry:
-            mask = -1 if row in self._changes else bits.get(row, 0)
-            for one in self._rows.links.operands(row) if mask >= 0 else ():
-                of = self._depends.get(one, -1)
-                mask = -1 if of < 0 else mask | of
-                if mask < 0:
-                    break
-            self._depends[row] = mask
+            if row not in self._changes:
+                self._depends[row] = bits.get(row, 0)
+                for one in rows.links.operands(row):
+                    self._depends[row] |= self._depends.get(one, 0)
+
+    def _spread(self) -> None:
+        """To what depends on something that changes, and to the arguments that it takes as well."""
+        links, arguments = self._rows.links, set(self._arguments)
+        waiting = list(self._changes)
+        while waiting:
+            for user in links.users(waiting.pop()):
+                found = {user, *arguments.intersection(links.operands(user))} - self._changes
+                self._changes |= found
+                waiting += found
 
     def _enter(self, row: int) -> None:
         """Notes what a row of the entry calls, and whether anything in it changes by itself."""
-        if self._rows.opcodes[row] in _CHANGES:
+        if self._rows.opcodes[row] in _CHANGES or -1 in self._rows.links.operands(row):
             self._changes.add(row)
         waiting = list(self._rows.links.called(row))
         while waiting:
@@ -77,8 +80,8 @@ class Unchanged:
         Or on none, but computes nothing of consequence: masks and zeros are made where they are needed.
         """
         caller = self._called_by.get(self._rows.links.home(row), row)
-        mask = self._depends.get(caller, -1)
-        if mask < 0 or (not mask and _COSTLY.isdisjoint(self._rows.opcodes[one] for one in self._rows.inside(row))):
+        mask = self._depends.get(caller)
+        if mask is None or (not mask and _COSTLY.isdisjoint(self._rows.opcodes[one] for one in self._rows.inside(row))):
             return None
         return [self._rows.program.op_names[one] for i, one in enumerate(self._arguments) if mask >> i & 1]
 

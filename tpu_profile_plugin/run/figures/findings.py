@@ -14,7 +14,6 @@ from tpu_profile_plugin.analysis.findings.find import Report, RuleFinding, find,
 from tpu_profile_plugin.analysis.findings.headline import Headline
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, OpOf, Rule, code_line
-from tpu_profile_plugin.analysis.findings.rules.memory import memory_near_limit
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.text import HloText
@@ -256,6 +255,5 @@ def run_findings(run: RunHosts) -> Findings:
     view = RunView(tuple(host.name for host in run.readable), *parts)
     report = run.once("findings", lambda: with_op_texts(run, find(view, of_hosts)))
     if not view.has_devices and all(facts.allocations_only for facts in run.map_hosts(host_facts)):
-        of_memory = tuple(one for one in report.findings if one.rule is memory_near_limit.RULE)
-        report = replace(report, findings=of_memory, headline=run.once("snapshot", lambda: _of_snapshot(run)))
+        report = replace(report, headline=run.once("snapshot", lambda: _of_snapshot(run)))
     return Findings.of(view, report)

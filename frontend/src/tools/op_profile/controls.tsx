@@ -15,6 +15,9 @@ const GROUP_TIPS = {
   category: "Categories of ops",
   provenance: "Programs, then the framework's scopes",
 } as const;
+const EXCLUDED =
+  "If excluded, shares and utilisation refer to the time in which ops ran, else to the observed time of the devices, " +
+  "from the first op to the last.";
 const ORDER_LABELS: Record<Order, string> = {
   time: "By time",
   wasted: "By wasted time",
@@ -96,7 +99,7 @@ export function Controls({ view, root, fileName, gpu, basePs, perStep = false, c
           </label>
         </>
       )}
-      <label data-tip="If excluded, shares and utilisation refer to the time in which ops ran, else to the observed time of the devices, from the first op to the last.">
+      <label data-tip={EXCLUDED}>
         <input type="checkbox" checked={!view.idle} onChange={(e) => change({ idle: !e.currentTarget.checked })} />
         Exclude idle
       </label>

@@ -17,7 +17,7 @@ ENCODE, LATER, DECODE = ("m.py", "encode", 3), ("m.py", "encode", 4), ("m.py", "
         ({(STEP, LOSS, ENCODE): 55, (STEP, LOSS, DECODE): 45}, [("m.py:3 encode", 0.55), ("m.py:5 decode", 0.45)]),
         # One function called on two lines is told by the line with most time.
         ({(ENCODE,): 20, (LATER,): 35, (DECODE,): 45}, [("m.py:4 encode", 0.55), ("m.py:5 decode", 0.45)]),
-        # Time of the caller itself is nobody's; less than a tenth is not told.
+        # Time of the caller itself has no function of its own; less than a tenth is left out.
         ({(STEP,): 40, (STEP, ENCODE): 52, (STEP, DECODE): 8}, [("m.py:3 encode", 0.52)]),
         # A single way down to one function does not share anything.
         ({(STEP, LOSS, ENCODE): 100}, []),

@@ -61,7 +61,10 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
     threads, best = Threads.of(host, host.plane), ("", np.iinfo(np.int64).max)
     names = threads.plane.event_metadata.names
     events = np.concatenate([no_rows(), *threads.rows])
-    metadata, thread = threads.plane.events.metadata[events], np.repeat(range(len(threads.rows)), threads.counts)
+    metadata, thread = (
+        threads.plane.events.metadata[events],
+        np.repeat(range(len(threads.rows)), list(map(len, threads.rows))),
+    )
     for one in np.unique(metadata).tolist():
         works = not is_frame(names[one]) and purpose(names[one]) not in _WAITS
         if works or is_user_frame(names[one]):
@@ -86,11 +89,6 @@ class Threads:
 
     plane: Plane
     rows: tuple[I64, ...]
-
-    @property
-    def counts(self) -> list[int]:
-        """Events per thread."""
-        return [len(rows) for rows in self.rows]
 
     @classmethod
     def of(cls, host: HostView, plane: Plane) -> Threads:

@@ -15,6 +15,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.memory.allocations import has_only_allocations
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.units import PS_PER_MS
@@ -35,9 +36,14 @@ ADVICE = Advice(
 )
 
 
-def gather(host: HostView) -> bool:
-    """Whether the event that steps were inferred from has step numbers: groups may leave such marks out."""
+def gather(host: HostView) -> bool | None:
+    """Whether the event that steps were inferred from has step numbers: groups may leave such marks out.
+
+    None if nothing but allocations was recorded, as by a memory snapshot.
+    """
     steps, plane = host.steps, host.plane
+    if plane is not None and has_only_allocations(plane.declared):
+        return None
     if steps is None or steps.evidence is None or plane is None or plane.declared.stat_metadata.row("step_num") is None:
         return False
     name = steps.evidence.event
@@ -48,10 +54,12 @@ def gather(host: HostView) -> bool:
     return bool(named[plane.events.metadata[known]].any())
 
 
-def judge(run: RunView, gathered: Sequence[bool]) -> Finding | Silence:
+def judge(run: RunView, gathered: Sequence[bool | None]) -> Finding | Silence:
     """The verdict on where the steps come from."""
     sources, evidence = run.budget.sources, run.budget.evidence
     marked = len(run.summary.merged_steps) or any(one is not None for one in run.summary.recordings)
+    if not run.has_devices and gathered and all(one is None for one in gathered):
+        return Silence("Nothing but allocations was recorded.")
     if not run.has_devices and evidence is None:
         return Silence("Steps are marked.") if marked else _found("The profile has no steps", ())
     if evidence is not None:
