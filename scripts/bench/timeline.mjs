@@ -15,6 +15,7 @@ import path from "node:path";
 import "./ready.mjs";
 
 const h = await import("../../tests/browser/harness.js");
+const f = await import("./frames.mjs");
 
 const option = (name, otherwise) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : otherwise);
 const TRIALS = Number(option("--trials", 3));
@@ -22,8 +23,6 @@ const ROUNDS = Number(option("--rounds", 3));
 const EVENTS = Number(option("--events", 0));
 const BROWSER = h.BROWSERS.find(({ name }) => name === option("--browser", "chromium"));
 const PROFILE = process.argv[2]?.startsWith("--") ? undefined : process.argv[2];
-const LATE_MS = 16.7;
-const CLOCK_MS = 0.2; // tolerance of the clock for a frame of exactly 1/60 s
 
 /** Writes the large profile, or links to it. */
 function putProfile(file) {
@@ -71,52 +70,6 @@ async function firstPicture(tab) {
   });
 }
 
-/** Sends one wheel event per frame and returns the frame times and long tasks. */
-function move(tab, steps, event) {
-  return tab.frame().evaluate(
-    async (steps, event) => {
-      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-      const stage = document.querySelector(".tl-stage");
-      const at = stage.getBoundingClientRect();
-      const long = [];
-      const observer = new PerformanceObserver((list) => long.push(...list.getEntries().map((entry) => entry.duration)));
-      if (PerformanceObserver.supportedEntryTypes.includes("longtask")) observer.observe({ entryTypes: ["longtask"] });
-      const frames = [];
-      const works = [];
-      let last = await frame();
-      for (let step = 0; step < steps; step += 1) {
-        const sign = step < steps / 2 ? 1 : -1;
-        const turn = { deltaX: sign * (event.deltaX ?? 0), deltaY: sign * (event.deltaY ?? 0), ctrlKey: event.ctrlKey ?? false };
-        const place = { clientX: at.x + at.width * 0.6, clientY: at.y + at.height / 2, bubbles: true, cancelable: true };
-        stage.dispatchEvent(new WheelEvent("wheel", { ...turn, ...place }));
-        const now = await frame();
-        frames.push(now - last);
-        works.push(window.__timeline.work.at(-1) ?? 0);
-        last = now;
-      }
-      observer.disconnect();
-      return { frames, works, long, drawn: window.__timeline.boxesDrawn, loaded: window.__timeline.boxesLoaded };
-    },
-    steps,
-    event,
-  );
-}
-
-const quantile = (values, q) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
-
-const lateShare = (frames) => frames.filter((ms) => ms > LATE_MS + CLOCK_MS).length / frames.length;
-const row = (values) => [0.5, 0.95, 1].map((q) => quantile(values, q).toFixed(1).padStart(6)).join(" ");
-
-/** The round with the fewest late frames. */
-async function best(round) {
-  let found = null;
-  for (let i = 0; i < ROUNDS; i += 1) {
-    const next = await round();
-    if (found === null || lateShare(next.frames) < lateShare(found.frames)) found = next;
-  }
-  return found;
-}
-
 /** Milliseconds from a query to the marked matches, and their number. Throws if no answer comes. */
 function search(tab, text) {
   return tab.frame().evaluate(async (text) => {
@@ -134,12 +87,6 @@ function search(tab, text) {
   }, text);
 }
 
-function report(name, { frames, works, long, drawn, loaded }) {
-  const late = lateShare(frames);
-  const longest = long.length ? `${long.length} (longest ${Math.max(...long).toFixed(0)} ms)` : "none";
-  console.log(`${name.padEnd(8)} ${row(frames)}   ${row(works)}   ${(100 * late).toFixed(1).padStart(5)} %   long tasks: ${longest}   boxes ${drawn} of ${loaded}`);
-}
-
 const at = logdir();
 try {
   const cold = [];
@@ -153,11 +100,7 @@ try {
       if (trial < TRIALS - 1) continue;
       console.log(`first picture after the click, cold, ms: ${cold.map((ms) => ms.toFixed(0)).join(", ")}`);
       await h.pause(1500);
-      console.log("frame ms     p50    p95    max   work ms p50    p95    max    late");
-      report("zoom", await best(() => move(tab, 240, { deltaY: -8, ctrlKey: true })));
-      await move(tab, 10, { deltaY: -40, ctrlKey: true });
-      report("pan", await best(() => move(tab, 240, { deltaX: 20 })));
-      report("scroll", await best(() => move(tab, 240, { deltaY: 6 })));
+      await f.reportMoves(tab, ROUNDS);
       console.log(`search, ms: ${await search(tab, option("--search", "fusion.7"))}`);
     } finally {
       await browser.close();

@@ -157,6 +157,9 @@ def test_the_users_code_is_told_by_the_files_of_programs(paths, own):
         # Programs have files of these names as well: only functions of the frameworks are left out.
         ("training.py", "train_on_batch", True),
         ("training.py", "augment", False),
+        ("trainer.py", "wrapper", True),
+        ("trainer.py", "collate", False),
+        ("tensor.py", "to_tensors", True),
         ("optimizer.py", "apply_gradients", True),
         ("optimizer.py", "schedule", False),
         ("utils.py", "load", False),
