@@ -53,6 +53,7 @@ class FileStat:
     mtime_ns: int = 0
     tag: str = ""
     fault: str | None = None
+    ctime_ns: int = field(default=0, compare=False)
 
     @property
     def usable(self) -> bool:
@@ -261,7 +262,7 @@ def _local_stat(entry: os.DirEntry[str]) -> FileStat | None:
     fault = None if os.access(entry.path, os.R_OK) else "unreadable"
     if fault and not os.path.exists(entry.path):  # noqa: PTH110 - paths are strings here
         return None
-    return FileStat(status.st_size, status.st_mtime_ns, fault=fault)
+    return FileStat(status.st_size, status.st_mtime_ns, fault=fault, ctime_ns=status.st_ctime_ns)
 
 
 def file_vanished(name: str) -> NotFound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -46,6 +46,8 @@ class HostFile:
       tag: content tag of a remote store, "" for local files.
       problem: a problem found without opening the file.
       captures: traces of the capture of the CUDA graphs that a trace of PyTorch replays; they are read with it.
+      ctime_ns: change time of a local file, which no program can set back; no part of its identity, as it tells of
+        changed rights and names, too.
     """
 
     host: str
@@ -57,6 +59,7 @@ class HostFile:
     tag: str = ""
     problem: Problem | None = None
     captures: tuple[HostFile, ...] = ()
+    ctime_ns: int = field(default=0, compare=False)
 
     @property
     def identity(self) -> FileVersion:

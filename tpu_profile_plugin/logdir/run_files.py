@@ -401,7 +401,10 @@ def _host_file(
     problem = None if status.size else empty_file(name)
     if status.fault is not None:
         problem = Problem(UNREADABLE, _FAULTS[status.fault].format(name=name), name)
-    return HostFile(host, files.join(path, file_name), status.size, status.mtime_ns, kind, name, status.tag, problem)
+    return HostFile(
+        *(host, files.join(path, file_name), status.size, status.mtime_ns, kind, name, status.tag, problem),
+        ctime_ns=status.ctime_ns,
+    )
 
 
 def _run_problems(listed: Mapping[str, FileStat], hosts: bool, others: bool) -> list[Problem]:

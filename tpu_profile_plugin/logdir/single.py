@@ -93,7 +93,16 @@ class SingleFile(SingleRun):
         named = names.host_and_kind(file.name)
         host = named[0] if named else file.name.removesuffix(".pb").removesuffix(".riegeli") or _HOST
         problem = None if status.st_size else empty_file(file.name)
-        entry = HostFile(host, str(file), status.st_size, status.st_mtime_ns, "xplane", file.name, problem=problem)
+        entry = HostFile(
+            host,
+            str(file),
+            status.st_size,
+            status.st_mtime_ns,
+            "xplane",
+            file.name,
+            problem=problem,
+            ctime_ns=status.st_ctime_ns,
+        )
         problems = () if problem is None else (problem,)
         return RunFiles(file.parent.name or file.name, file.parent.name, "", (entry,), problems)
 

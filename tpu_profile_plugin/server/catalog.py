@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_profile_plugin.errors import EMPTY_FILE, BadRequest, CorruptProfile, NotFound, ProfileError
 from tpu_profile_plugin.logdir import AllowedRoots, HostFile, Logdir, Problem, RunFiles
-from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, read_host
+from tpu_profile_plugin.logdir.files import Files, file_changed, mapping_faults, may_be_mapped, read_host
 from tpu_profile_plugin.logdir.remote import address_of, is_web
 from tpu_profile_plugin.logdir.single import SingleRun
 from tpu_profile_plugin.server.http.query import Place
@@ -123,10 +123,17 @@ class Catalog:
         All of them if a mapped file was cut since `mapping_faults` were `faults`, or the run can no longer be listed.
         """
         try:
-            now = {file.identity for file in located.relist().hosts} if mapping_faults() == faults else set()
+            now = located.relist().hosts if mapping_faults() == faults else ()
         except (ProfileError, OSError):
-            now = set()
-        changed = [file for file in hosts if file.identity not in now]
+            now = ()
+        changed_ns = {file.identity: file.ctime_ns for file in now}
+        # What is mapped may have been overwritten by a program that sets the modification time back.
+        changed = [
+            file
+            for file in hosts
+            if file.identity not in changed_ns
+            or (may_be_mapped(file.size, file.mtime_ns) and file.ctime_ns != changed_ns[file.identity])
+        ]
         for file, profile in zip(hosts, self.open(located, hosts).profiles, strict=True) if changed else ():
             if file in changed:
                 profile.withdraw()
