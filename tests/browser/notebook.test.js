@@ -160,7 +160,9 @@ async function assertDemo(browser, page, server, framework) {
   const [seen] = FOUND.exec(await h.shows(overview, FOUND, SLOW));
   const cells = () => page.evaluate(() => document.body.innerText);
   await h.until("the finding in a cell", async () => FOUND.exec(await cells())?.[0] === seen, SLOW);
-  await h.until("the comparison in a cell", async () => /[\d.]+% faster/.test(await cells()), SLOW);
+  // Whatever it says on a machine that is busy with other work.
+  const headline = () => compared.frame().evaluate(() => document.querySelector("main section.summary h2")?.innerText);
+  await h.until("the comparison in a cell", async () => (await cells()).includes((await headline()) ?? "no headline"), SLOW);
   const board = await h.startTensorBoard(n.recordedLogdir(server, 2));
   try {
     for (const tab of [overview, compared]) {

@@ -18,7 +18,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, average, segments_ps, share_within
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
-from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES, STRAGGLER
+from tpu_profile_plugin.analysis.findings.rules import LARGEST, MOVEMENT, PRECISION, RULES, STRAGGLER
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.system.terminal import LOG as _LOG
@@ -131,11 +131,15 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
     # Where most of the time goes comes before causes that cost little, if none costs more.
     little = all(entry.share < LEAST_SHARE for entry in findings)
+    # Data that moves is larger by bits that nobody needs: these come first if they are half of it.
+    wide = (one.finding for one in findings if one.rule is PRECISION and one.finding.confidence == "high")
+    wide_ps = max((one.saving_ps for one in wide), default=0.0)
+    larger = [one for one in findings if one.rule is MOVEMENT and wide_ps < one.finding.saving_ps <= 2 * wide_ps]
     findings.sort(
         key=lambda one: (
             known and (one.vague or one.share < CLEAR_SHARE),
             little and one.rule is not LARGEST and (one.vague or one.finding.saving_ps > 0),
-            -one.finding.saving_ps,
+            1 - wide_ps if one in larger else -one.finding.saving_ps,
         )
     )
     main = next(((one.id, one.title, one.share) for one in findings), None)

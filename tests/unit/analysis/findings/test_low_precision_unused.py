@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from builders.answers import answer
 from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
 from builders.programs.hlo import op, program
+
+from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
 
 A100 = 'device_vendor="Nvidia", compute_cap_major=8, compute_cap_minor=0'
 DIMS = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}
@@ -37,6 +40,16 @@ def test_float64_on_cpus() -> None:
     assert shown["Self time of dot.1, all runs on h0"] == (120.0, "us", "hlo_stats")
     assert shown["Arguments of jit_f(5) that are float64"] == ("x, params['w'] (2 of 3)", "", "")
     assert window(found) == {"host": "h0", "window": "0,120000000", "find": "dot.1"}
+
+
+@pytest.mark.parametrize(
+    ("double", "first"), [("f64[64,64]{1,0}", "low_precision_unused"), ("f32[64,64]{1,0}", "data_movement")]
+)
+def test_float64_comes_before_the_data_that_it_makes_larger(double: str, first: str) -> None:
+    entry = [op("x", "parameter", double), op("reverse.1", "reverse", double, "x", **LINE)]
+    found = answer(TOOL, cpu([("reverse.1", 80)], proto=program(entry, module="jit_f")), page=True)
+    assert found["findings"][0]["id"] == first
+    assert "data_movement" in [one["id"] for one in found["findings"]]
 
 
 @pytest.mark.parametrize(("double", "finds"), [(10, True), (9, False)])

@@ -55,6 +55,7 @@ from tpu_profile_plugin.analysis.findings.rules.recording import (
 )
 
 LARGEST, STRAGGLER = largest_part.RULE, straggler.RULE
+MOVEMENT, PRECISION = data_movement.RULE, low_precision_unused.RULE
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,
