@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, UNKNOWN
 from tpu_profile_plugin.analysis.trend.change_points import (
     LEAST_KNOWN,
     LEAST_RUNS,
@@ -43,10 +44,12 @@ _LEAST_LASTING = 0.05
 """What all places share and that lasts is taken away as it is from this share of the step on; less may be noise."""
 _UNEQUAL = 1 / 3
 """When a machine gets busier, the step takes up to this share of the change more or less than most places."""
-_ALONE = 0.005
-"""Chance of a shift of the step that no place confirms: runs are judged again whenever one is added."""
+_ALONE, _TOGETHER = 0.005, 0.02
+"""Chance of a shift of the step that no place confirms, and of one that places do: each new run is another test."""
 _ALONE_PLACES = 0.002
 """Share of false ones among shifts of places that no shift of the step confirms: there are many places, too."""
+_FOLLOWING = ("idle_transfer", "idle_launch", "idle_gap", "idle_other", UNKNOWN, BETWEEN)
+"""Parts of the budget that follow from what other places and the machine do: they tell no change by themselves."""
 _CONFIRMING = 0.5
 """Share of a shift of the step that places have to make to confirm it."""
 _MOST_SLOPE = 2.0
@@ -184,7 +187,8 @@ def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     adjusted = without_factor(step, factor, _level(factor))
     raw, left = (spread(np.log(values)) for values in (step, adjusted))
     explained = max(1 - (left / raw) ** 2, 0.0) if raw else 0.0
-    of_step = tuple(one for one in shifts(adjusted) if one.chance < _ALONE or _is_confirmed(one, of_places))
+    clear = shifts(adjusted, _TOGETHER)
+    of_step = tuple(one for one in clear if one.chance < _ALONE or _is_confirmed(one, of_places))
     events = _events(of_step, of_places, sure, adjusted, np.log(factor))
     conditions = runs[-1].conditions
     assert conditions is not None
@@ -322,7 +326,8 @@ def _events(
     alone: dict[int, list[PlaceSeries]] = {}
     for one in places:
         for own in one.shifts:
-            if own.chance <= sure and not any(abs(own.index - index) <= _NEAR for index in points):
+            told = own.chance <= sure and one.place.part not in _FOLLOWING
+            if told and not any(abs(own.index - index) <= _NEAR for index in points):
                 near = next((index for index in alone if abs(own.index - index) <= _NEAR), own.index)
                 alone.setdefault(near, []).append(one)
     ends = sorted([0, *points, *alone, len(adjusted)])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-STEPS = 25
+STEPS = 100
 _WARM_UP = 4
 
 Step = Callable[[int], None]

@@ -66,6 +66,22 @@ def test_time_that_moves_from_one_place_to_another():
     assert {(part.place.name, round(part.delta / 1e7)) for part in event.parts} == {("op1", -20), ("op2", 20)}
 
 
+@pytest.mark.parametrize(("part", "told"), [("op", 1), ("idle_host", 1), ("idle_transfer", 0), ("idle_gap", 0)])
+def test_waits_that_follow_from_others_are_no_change_by_themselves(part: str, told: int):
+    """A step that varies by 1 % hides 0.4 % more of one place."""
+    rng = np.random.default_rng(5)
+    runs = []
+    for row in range(24):
+        times = {f"op{i}": 1e9 * (1 + 0.002 * rng.standard_normal()) for i in range(8)}
+        times["busy"] = 1e9 * (1 + 0.08 * rng.standard_normal())
+        times["other"] = 3e8 * (1 + 0.002 * rng.standard_normal()) + (4e7 if row >= 12 else 0.0)
+        run = summary(f"r{row:02}", row + 1, times)
+        places = tuple(one._replace(part=part) if one.name == "other" else one for one in run.places)
+        runs.append(replace(run, places=places))
+    [series] = series_of(runs)
+    assert [(one.kind, one.index) for one in series.events] == [("places", 12)] * told
+
+
 def test_a_shift_that_goes_away():
     runs = [
         summary(f"r{row:02}", row + 1, {"a": 9e9 + (1e9 if 10 <= row < 20 else 0) + 1e7 * (row % 3), "b": 1e9})
