@@ -20,3 +20,10 @@ pub mod snapshot;
 pub mod system;
 pub mod timeline;
 pub mod wire;
+
+// The tests of `tests/` name the crate as another crate would. As modules of it they need no second compilation of the crate.
+#[cfg(test)]
+extern crate self as _native;
+#[cfg(test)]
+#[path = "../tests/mod.rs"]
+mod tests;
