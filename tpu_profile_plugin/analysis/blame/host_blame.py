@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, MainThread
 from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, cut, intersect, subtract, times_of, total
+from tpu_profile_plugin.analysis.common.statistics import rise
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, Work
 from tpu_profile_plugin.columns.arrays import I64, Bools
@@ -68,6 +69,12 @@ class HostBlame:
         """Time of some rows by part, int64[c + 1]; the last is what lies between steps."""
         code = np.minimum(self.part[rows], BETWEEN)
         return np.asarray(sums_by(code, self.ps[rows], BETWEEN + 1), np.int64)
+
+    def growth(self, rows: I64) -> float:
+        """By which share of their average some rows take more from one step to the next; 0 if not steadily more."""
+        count, step = int(self.step.max(initial=ANY_STEP)) + 1, self.step[rows]
+        by_step = np.bincount(step[step >= 0], self.ps[rows][step >= 0], count).astype(np.float64)
+        return rise(by_step) / max(float(by_step.mean()), 1.0) if count else 0.0
 
 
 BETWEEN = len(part.CATEGORIES)

@@ -54,6 +54,7 @@ class HostGroup:
       inner_ps: the part of it in `inner`.
       rows: int64, those of the `HostBlame`.
       eager: the ops that it launches one by one take longer; input: most of it is waiting for input.
+      growth: the share of its time by which each step takes it longer.
     """
 
     name: str
@@ -64,6 +65,7 @@ class HostGroup:
     inner_ps: int = 0
     eager: bool = False
     input: bool = False
+    growth: float = 0.0
 
     def launched_ps(self, blame: HostBlame) -> int:
         """The time of ops that the calls of its rows launch one by one, directly or not."""
@@ -80,7 +82,7 @@ class FunctionGroup:
     """A function of the program with the ops that it launches one by one.
 
     Attributes:
-      name, ps, by_part: as of `HostGroup`, ops included.
+      name, ps, by_part, growth: as of `HostGroup`, ops included.
       ops: the kinds with most time; ops_ps: time of all.
       model_ps: the part of it that is ops of a model: of its layers, backward pass and optimizer; all of it if nothing
         tells which of the recorded ones are a model's.
@@ -92,6 +94,7 @@ class FunctionGroup:
     ops: tuple[str, ...]
     ops_ps: int
     model_ps: int
+    growth: float = 0.0
 
 
 def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
@@ -103,7 +106,7 @@ def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
     models = launched[_of_model(blame, launched)]
     model_ps = int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
     kinds = tuple(kind for kind, _ in times.most_common(3))
-    return FunctionGroup(group.name, group.ps, group.by_part, kinds, times.total(), model_ps)
+    return FunctionGroup(group.name, group.ps, group.by_part, kinds, times.total(), model_ps, blame.growth(group.rows))
 
 
 def _of_model(blame: HostBlame, rows: I64) -> Bools:

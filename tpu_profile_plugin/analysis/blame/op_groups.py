@@ -64,6 +64,7 @@ class OpGroup:
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       kinds: of the ops, most time first.
       runs: of all of them per step, 0 if unknown.
+      growth: the share of their time by which each step takes them longer.
     """
 
     name: str
@@ -77,6 +78,7 @@ class OpGroup:
     kinds: tuple[str, ...]
     runs: float = 0.0
     places: tuple[tuple[str, float], ...] = ()
+    growth: float = 0.0
 
 
 def op_groups(blame: HostBlame, hlo: HloOps, runs: F64 | None = None, most: int = 5) -> list[OpGroup]:
@@ -121,7 +123,8 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     place, places = _places(blame, rows, names)
     by_part, each = blame.by_part(rows), float(runs[numbers].sum())
     return OpGroup(
-        kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places
+        *(kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places),
+        growth=blame.growth(rows),
     )
 
 

@@ -33,12 +33,14 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.part_advice import (
+    GROWING,
     HOST,
     OFTEN,
     SMALL,
     advice_after,
     advice_of_function,
     advice_of_ops,
+    led,
 )
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -159,6 +161,7 @@ def _waited(host: HostView, group: HostGroup) -> HostGroup:
         inner_ps=group.inner_ps * int(by_part.sum()) // max(group.ps, 1),
         eager=group.launched_ps(blame) >= group.ps,
         input=2 * int(blame.ps[group.rows[of_input]].sum()) > group.ps,
+        growth=blame.growth(group.rows),
     )
 
 
@@ -190,6 +193,7 @@ class Part:
       shown: it says enough for that: not of time of which only is known what comes before it.
       advised: its advice is about just this, whatever findings that know no cause say of some of it.
       usual: Python between ops that are launched one by one, no more of it than programs with nothing to mend have.
+      growth: the share of its time by which each step takes it longer.
     """
 
     lost: Lost
@@ -202,6 +206,7 @@ class Part:
     shown: bool = True
     advised: bool = False
     usual: bool = False
+    growth: float = 0.0
 
     def overlaps(self, found: Finding) -> bool:
         """Whether most of this time is in parts of the time budget that a finding is about."""
@@ -297,7 +302,7 @@ def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) ->
         (host,),
         lost.segments,
     )
-    return Part(lost, by_part, False, group.name, (name,), finding)
+    return Part(lost, by_part, False, group.name, (name,), finding, growth=group.growth)
 
 
 def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | None:
@@ -330,7 +335,7 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
     )
     # Of CPUs the rules of input alone tell how much of the waits for it is waste.
     names, tells = ((name,) if name else ()), _tells(group) and not (run.on_cpus and group.input)
-    return Part(lost, by_part, False, group.name, names, finding, shown=tells, usual=usual)
+    return Part(lost, by_part, False, group.name, names, finding, shown=tells, usual=usual, growth=group.growth)
 
 
 def _of_small(run: RunView, host: str, group: SmallOps, by_part: I64) -> Part | None:
@@ -374,7 +379,7 @@ def _tells(group: HostGroup) -> bool:
 def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | None:
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
-    ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf)
+    ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf) and not group.growth
     least = LEAST_ANY if ordinary else LEAST_TELLING if _TELLING.search(group.name) else LEAST_PART
     if lost.share < least or group.nature is Nature.NOT_COUNTED:
         return None
@@ -414,7 +419,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | Non
         () if ordinary else lost.segments,
     )
     names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
-    return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True)
+    return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True, growth=group.growth)
 
 
 _MIXED = (Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Nature.BROKEN_GRAPH, Nature.COMPILED_CALL)
@@ -463,6 +468,16 @@ def enlarged(run: RunView, part: Part, found: Finding) -> Finding:
         confidence=found.confidence,
         evidence=(*part.finding.evidence, Evidence("Of it", found.title), *found.evidence[2:]),
     )
+
+
+def growing(found: Finding, largest: Sequence[Part]) -> Finding:
+    """A finding, which says so if what it is named after takes longer from step to step."""
+    named = (one for one in largest if one.finding.title == found.title or one.names_title(found))
+    part = next((one for one in named if one.growth), None)
+    if part is None:
+        return found
+    title = f"{found.title}, {duration(round(part.growth * part.lost.ps))} more with each step"
+    return replace(found, title=title, advice=led(GROWING, found.advice))
 
 
 def pointed(part: Part, saving_ps: float) -> Evidence:

@@ -11,7 +11,16 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.analysis.common.reasons import FAILED
 from tpu_profile_plugin.analysis.common.spans import total, union
-from tpu_profile_plugin.analysis.findings.blamed import Blamed, Part, blamed, busy_with, enlarged, parts, pointed
+from tpu_profile_plugin.analysis.findings.blamed import (
+    Blamed,
+    Part,
+    blamed,
+    busy_with,
+    enlarged,
+    growing,
+    parts,
+    pointed,
+)
 from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import RecordingCost, recording_cost
 from tpu_profile_plugin.analysis.findings.headline import CLEAR_SHARE, Headline, headline, is_healthy
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -123,7 +132,9 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
             finding = replace(verdict, saving_ps=saving_ps, confidence=_confidence(run, verdict))
             findings.append(RuleFinding(rule, finding, run.share(saving_ps)))
     of_hosts = [part if isinstance(part := host.get(_BLAMED), Blamed) else None for host in gathered]
-    findings = _with_parts(run, findings, parts(run, of_hosts) if LARGEST in rules else [])
+    largest = parts(run, of_hosts) if LARGEST in rules else []
+    findings = _with_parts(run, findings, largest)
+    findings = [replace(one, finding=growing(one.finding, largest)) for one in findings]
     if any(entry.rule is LARGEST for entry in findings):
         silent = [one for one in silent if one[0] is not LARGEST]
     costs = [part for host in gathered if isinstance(part := host.get(_RECORDING), RecordingCost)]

@@ -77,5 +77,5 @@ def most_in(name: str, share: float, *, known: str = "op", where: str = "in") ->
 
 
 def shown(event: str) -> str:
-    """An event's name in a sentence: a Python function as `file.py:line function`."""
-    return event.removeprefix("$")
+    """An event's name in a sentence: a Python function as `file.py:line function`, a method in C without its file."""
+    return event.removeprefix("$").removeprefix("<unknown> ")

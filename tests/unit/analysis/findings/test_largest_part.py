@@ -46,6 +46,25 @@ def test_ordinary_work_from_a_quarter_of_the_step_without_a_cost(length, told):
     assert all(one["saving_ps_per_step"] == 0 and one["segments"] == [] for one in found)
 
 
+@pytest.mark.parametrize(
+    ("lengths", "more"),
+    [
+        ([300, 360, 420, 480, 540, 600, 660, 720], ", 60 us more with each step"),
+        ([300, 360, 420, 480, 540, 600, 560, 720], ", 60 us more with each step"),  # one step is no trend
+        ([300, 720, 360, 660, 420, 600, 480, 540], ""),
+        ([480, 490, 500, 510, 520, 530, 540, 550], ""),  # 70 us are less than a quarter
+        ([300, 420, 540, 660, 780], ""),
+    ],
+)
+def test_what_grows_from_step_to_step(lengths, more):
+    runs = "\n".join(f"{1000 * step}us +{length}us dot.1" for step, length in enumerate(lengths))
+    marks = planes.marked(steps=len(lengths), period=1000)
+    (found,) = largest(planes.profile(planes.host(marks, planes.xla_on_cpu(runs, program=0))))
+    assert found["title"].endswith(f"of the step: dot{more}")
+    assert (found["saving_ps_per_step"] > 0) == bool(more)
+    assert found["advice"].startswith("What this works on grows from step to step") == bool(more)
+
+
 @pytest.mark.parametrize("number", [0, 7])
 def test_programs_have_any_number(number):
     """Without a program `wrapped` would be an op of its own kind, and of no line."""

@@ -218,7 +218,7 @@ def test_the_profiler_is_not_the_program():
         ("$gzip.py:300 read", "reading, writing or compressing files: gzip.py:300 read", "Read and decode"),
         ("$client.py:1430 getresponse", "the network: client.py:1430 getresponse", "Ask before the answer is needed"),
         ("$subprocess.py:506 run", "another program: subprocess.py:506 run", "Start the program once"),
-        ("$<unknown> acquire", "a lock: <unknown> acquire", "Another thread holds the lock"),
+        ("$<unknown> acquire", "a lock: acquire", "Another thread holds the lock"),
         ("$dispatch.py:300 check_special", "a debug mode: dispatch.py:300 check_special", "Switch off jax_debug_nans"),
         (
             "$dataset_ops.py:480 __iter__",

@@ -7,7 +7,8 @@ or range of PyTorch's ops beside the model {blamed.LEAST_BESIDE:.0%}, the ops of
 {blamed.LEAST_SMALL:.0%}, and no other finding explains half of that; and for any other ops from {blamed.LEAST_ANY:.0%}
 on, as the place where the time goes, without a cost. Of PyTorch on the CPU also ops outside of the graphs of a compiled
 function from {BROKEN:.0%} on, calls of compiled functions {CALLS:.0%}, elementwise ops {ELEMENTWISE:.0%} and an
-optimizer {OPTIMIZER:.0%}; of TensorFlow eager ops {EAGER:.0%}.
+optimizer {OPTIMIZER:.0%}; of TensorFlow eager ops {EAGER:.0%}. What takes longer from step to step, at the end of the
+recording by {LEAST_RISE:.0%} of its median, says so and has a cost.
 
 Ask whether every step needs it: work that is needed once belongs before the loop, work that no step waits for on
 another thread or process, and a cheaper way may give the same.
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.common.statistics import LEAST_RISE as LEAST_RISE
 from tpu_profile_plugin.analysis.findings import blamed
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView

@@ -22,6 +22,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import Program
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.products import HIGH, HIGHEST, Product, products_of
@@ -38,26 +39,8 @@ _PASSES = {HIGH: 3, HIGHEST: 6}
 _NAMED = 3
 
 
-DOUBLE = Advice(
-    "Compute in float32 unless the result needs 15 digits: convert inputs and constants where they are made. One "
-    "float64 argument makes everything float64 that is computed from it.",
-    jax="Turn jax_enable_x64 off, or convert NumPy inputs (float64 by default) and parameters to float32 with "
-    ".astype(np.float32). One float64 argument makes everything float64 that is computed from it.",
-    tensorflow="Cast inputs with tf.cast(x, tf.float32) and set tf.keras.backend.set_floatx('float32'); NumPy arrays "
-    "are float64 by default. One float64 tensor makes everything float64 that is computed from it.",
-    pytorch="Convert inputs with .float() and leave torch.set_default_dtype at torch.float32; tensors made of NumPy "
-    "arrays are float64 by default.",
-)
-SINGLE = Advice(
-    "Compute the matrix products in bfloat16 or float16 and keep sums and parameters in float32. The matrix units do "
-    "16-bit products at least twice as fast, and half the bytes are read.",
-    jax="Cast the operands of the products to jnp.bfloat16 (preferred_element_type=jnp.float32 keeps sums in float32) "
-    "and leave jax_default_matmul_precision at its default. The matrix units are at least twice as fast.",
-    tensorflow="Use mixed precision: tf.keras.mixed_precision.set_global_policy('mixed_bfloat16') or, with loss "
-    "scaling on GPUs, 'mixed_float16'. The matrix units are at least twice as fast.",
-    pytorch="Run the forward pass under torch.autocast(device_type, dtype=torch.bfloat16). The matrix units are at "
-    "least twice as fast.",
-)
+DOUBLE = PARTS["float64"]
+SINGLE = PARTS["float32 products"]
 
 
 _OF_ALL = "These ops, of the time of all ops of known work"

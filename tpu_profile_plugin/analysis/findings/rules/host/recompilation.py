@@ -25,7 +25,8 @@ from tpu_profile_plugin.analysis.common.spans import Times, covered_within, join
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import lasting
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.parameters import base_name, changes, programs_of
@@ -132,34 +133,10 @@ def _counts(host: HostView, modules: Mapping[str, int], compilations: int) -> tu
     return tuple(sorted(((name, count) for name, count in counts if count > 1), key=lambda one: -one[1]))
 
 
-NEW_SHAPES = Advice(
-    "Give the program the same shapes in every step: pad the data, or sort it into a few sizes, and drop the last, "
-    "smaller batch. Each new shape costs a compilation.",
-    tensorflow="Give the function an input_signature with None for the dimensions that vary, or pad the data; drop the "
-    "last, smaller batch (drop_remainder=True). Each new shape costs a trace, and with XLA a compilation.",
-)
-SAME_SHAPES = Advice(
-    "Make the compiled function once, outside of the loop, and pass values that change as arrays. The shapes are the "
-    "same, so what changed is the function object or an argument that counts as part of the program.",
-    jax="Call jax.jit once, outside of the loop, and pass values that change as arrays, not as static arguments. "
-    "A new lambda, functools.partial or closure in each step, or a static argument with a new value, is a new program; "
-    "jax.config.update('jax_explain_cache_misses', True) tells which it is.",
-    tensorflow="Create the tf.function once, outside of the loop, and pass tensors in place of Python numbers and "
-    "strings. Each new Python value, and each new function object, is traced again.",
-)
-UNKNOWN = Advice(
-    "Give the program the same shapes in every step, and make it once, outside of the loop. Each new shape, each new "
-    "value of an argument that counts as part of the program, and each new function object is compiled.",
-    tensorflow="Give the function an input_signature with None for the dimensions that vary, pass tensors in place of "
-    "Python numbers, and create the tf.function once, outside of the loop. Each new shape, Python value or function "
-    "object is traced again.",
-    pytorch="Mark sizes that vary (torch._dynamo.mark_dynamic, or torch.compile(dynamic=True)), or pad the data. "
-    "TORCH_LOGS=recompiles prints which guard failed: another shape, number or object.",
-)
-ONCE = Advice(
-    "Record later, after the first steps: a program is compiled when it is first called. If it happens in every run, a "
-    "persistent compilation cache shortens the start."
-)
+NEW_SHAPES = PARTS["compiled for new shapes"]
+SAME_SHAPES = PARTS["compiled for the same shapes"]
+UNKNOWN = PARTS["compiled again"]
+ONCE = PARTS["compiled once"]
 
 
 def judge(run: RunView, gathered: Sequence[tuple[HostLoss, bool] | None]) -> Finding | Silence:

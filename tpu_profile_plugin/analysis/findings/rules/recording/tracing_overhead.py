@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import RecordingCost, recording_cost
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
@@ -21,30 +22,9 @@ from tpu_profile_plugin.units import PS_PER_MS, PS_PER_US
 TRACING_SHARE = 0.10
 """Share of the step: less changes no order of causes, and the estimate is no better than that."""
 
-FRAMES = Advice(
-    "Record again without Python functions (capture with the Python tracer level 0) and compare the length of the "
-    "steps. Parts of the program that matter can be marked with annotations, which cost as much as one call each.",
-    jax="Record again with python_tracer_level=0 in jax.profiler.ProfileOptions and compare the length of the steps. "
-    "Parts of the program that matter can be marked with jax.profiler.TraceAnnotation.",
-    tensorflow="Record again with python_tracer_level=0 in tf.profiler.experimental.ProfilerOptions and compare "
-    "the length of the steps. Parts of the program that matter can be marked with tf.profiler.experimental.Trace.",
-    pytorch="Record again with with_stack=False of torch.profiler.profile and compare the length of the steps. Parts "
-    "of the program that matter can be marked with torch.profiler.record_function.",
-    pytorch_xla="Record again with the Python tracer level 0 and compare the length of the steps. Parts of the program "
-    "that matter can be marked with torch_xla.debug.profiler.Trace.",
-)
+FRAMES = PARTS["recorded functions"]
 """If calls of Python functions cost most."""
-EVENTS = Advice(
-    "Record again with fewer events of the host (capture with the host tracer level 1) and compare the length of the "
-    "steps: what is recorded of each small op takes about as long as the op. Fewer, larger ops cost less, too.",
-    jax="Record again with host_tracer_level=1 in jax.profiler.ProfileOptions and compare the length of the steps. Of "
-    "many small calls, recording takes about as long as the calls: put them into one jitted function.",
-    tensorflow="Record again with host_tracer_level=1 in tf.profiler.experimental.ProfilerOptions and compare the "
-    "length of the steps. Of many small ops, recording takes about as long as the ops: put them into a tf.function.",
-    pytorch="Record again without record_shapes, profile_memory and with_stack of torch.profiler.profile, on GPUs "
-    "with activities=[ProfilerActivity.CUDA] only, and compare the length of the steps. Of many small ops, recording "
-    "takes about as long as the ops: torch.compile and foreach optimizers run fewer.",
-)
+EVENTS = PARTS["recorded events"]
 """If ops and other events cost most."""
 
 
