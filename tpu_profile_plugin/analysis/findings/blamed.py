@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_gro
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
-from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.common.spans import contains, no_time, times_of
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
@@ -329,7 +329,7 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
         "wall time in which devices wait while this runs on the main thread, per step and device",
         "high" if group.name.startswith("$") else "medium",
         tuple(evidence),
-        HOST if group.name.startswith("$") else advice_after(group.inner or group.name, HOST),
+        HOST if is_user_frame(group.name) else advice_after(f"{group.name} {group.inner}", HOST),
         (host,),
         lost.segments,
     )

@@ -334,6 +334,18 @@ def test_making_a_model_is_not_the_model():
     )
 
 
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        ("trainer.py:600 train_on_batch", "Each such call goes through Keras's"),
+        ("train.py:9 prepare", "Move this work to another"),
+    ],
+)
+def test_advice_about_functions_of_keras(function, advice):
+    found = findings(cpu(f"0 600 ${function}", "600 390 dot.1"))["findings"][0]
+    assert found["advice"].startswith(advice)
+
+
 def test_short_waits_for_a_launch_are_usual():
     found = findings(cpu("0 140 PjitFunction(solve)", "140 850 dot.1"))["findings"]
     assert [one["id"] for one in found if one["share"]] == []

@@ -20,6 +20,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_groups import MOST
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks
+from tpu_profile_plugin.analysis.budget.host_names import is_user_frame
 from tpu_profile_plugin.analysis.budget.purpose import AS_CODE, Purpose
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
@@ -131,6 +132,7 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
         advice = LOCKED
     else:
         advice = AFTER_WAIT if after_wait else INPUT if _sent(host, chosen) else ADVICE
+        advice = advice if is_user_frame(most.name) else advice_after(most.name, advice)
         advice = led(REPEATED, advice) if often >= OFTEN else advice
     what = (
         f"wait {{share}} of the {{base}} for {reason}" if host.devices else f": {named}" if named else f"; {_UNKNOWN}"
