@@ -12,10 +12,15 @@ READY = ". scripts/setup && need_python && need_rust && ready_package"
 
 def enter(name: str) -> None:
     """Returns only inside the environment; call it with `__name__`, before anything of the package is imported."""
+    is_bench = Path(sys.argv[0]).resolve().parent.name == "bench"
+    if is_bench and name == "__main__":
+        # Modules are compiled, as those of an installed package are: their imports are a part of first answers.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.dont_write_bytecode = False
     if name != "__main__" or Path(sys.prefix).resolve() == HOME.resolve():
         return
     # What is measured is compiled as for a release.
-    core = {"CORE_PROFILE": "release"} if Path(sys.argv[0]).resolve().parent.name == "bench" else {}
+    core = {"CORE_PROFILE": "release"} if is_bench else {}
     subprocess.run(["bash", "-c", READY], cwd=ROOT, env=os.environ | core, check=True)
     path = os.pathsep.join([str(HOME / "bin"), os.environ.get("PATH", "")])
     python = str(HOME / "bin" / "python")

@@ -6,8 +6,10 @@
 // Cold: a new TensorBoard without a cache and a new browser, after opening a page that reads no events.
 // Warm: the same tool is opened again after another one. A page is complete at its last change (in the document, a chart,
 // the timeline's canvas) or the end of its last request, whichever is later, once both have been idle for half a second.
+// CPU times are those of a cold page until it has been idle: of the page's thread, and of the server (all threads). They hold
+// on a busy machine.
 import { execFileSync } from "node:child_process";
-import { linkSync, mkdirSync, symlinkSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import "./ready.mjs";
@@ -70,6 +72,18 @@ function timed(tab, tool) {
   );
 }
 
+/** CPU milliseconds of the server, in steps of ten. */
+function serverCpu(pid) {
+  const ticks = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(ticks[11]) + Number(ticks[12])) * 10;
+}
+
+/** CPU milliseconds of the page's thread. */
+async function pageCpu(session) {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+}
+
 async function open(at, start) {
   const server = await h.startTensorBoard(at.directory);
   const browser = await h.launch(h.BROWSERS[0]);
@@ -80,7 +94,10 @@ async function open(at, start) {
   const tab = await h.openProfile(browser, server, { query: `run=large/1&tool=${start}`, width: 1440, height: 900 });
   await h.until("the tools", () => tab.frame().evaluate((tool) => document.querySelector(`[data-tool="${tool}"]`) !== null, start));
   await timed(tab, start);
-  return { tab, stop };
+  const session = await tab.page.createCDPSession();
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const cpu = async () => ({ page: await pageCpu(session), server: serverCpu(server.pid) });
+  return { tab, stop, cpu };
 }
 
 /** Bytes of scripts and styles that the first page loads, compressed like the server's static files. */
@@ -100,15 +117,19 @@ try {
   await first.stop();
   const loaded = await bundle(at);
   console.log(`the overview, opened first, loads ${loaded.files} files, ${(loaded.bytes / 1e3).toFixed(0)} KB compressed\n`);
-  console.log("| tool | cold ms | longest request ms | warm ms |\n|---|--:|--:|--:|");
+  console.log("| tool | cold ms | longest request ms | server CPU ms | page CPU ms | warm ms |\n|---|--:|--:|--:|--:|--:|");
   for (const tool of TOOLS ?? offered) {
-    const [cold, request, warm] = [[], [], []];
+    const [cold, request, serverUsed, pageUsed, warm] = [[], [], [], [], []];
     for (let trial = 0; trial < TRIALS; trial += 1) {
       const start = tool === START ? OTHER : START;
-      const { tab, stop } = await open(at, start);
+      const { tab, stop, cpu } = await open(at, start);
       try {
+        const before = await cpu();
         const found = await timed(tab, tool);
         if (found.failed) throw new Error(`${tool}: ${found.failed}`);
+        const after = await cpu();
+        serverUsed.push(after.server - before.server);
+        pageUsed.push(after.page - before.page);
         cold.push(found.ms);
         request.push(found.server);
         for (let again = 0; again < 3; again += 1) {
@@ -119,7 +140,8 @@ try {
         await stop();
       }
     }
-    console.log(`| ${tool} | ${median(cold).toFixed(0)} | ${median(request).toFixed(0)} | ${median(warm).toFixed(0)} |`);
+    const figures = [cold, request, serverUsed, pageUsed, warm].map((values) => median(values).toFixed(0));
+    console.log(`| ${tool} | ${figures.join(" | ")} |`);
   }
 } finally {
   at.remove();
