@@ -94,6 +94,7 @@ export function makeUrlState(bar: AddressBar, known: Iterable<string> = []): Add
   /** The intended query: our keys as kept here, foreign keys unchanged. */
   const wanted = (): string => {
     const query = bar.query();
+    if (query === held) return query; // as nearly always; each link of a page asks
     const patch: Record<string, string | null> = {};
     for (const key of ours) {
       const value = readQuery(held, key);

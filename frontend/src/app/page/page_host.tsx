@@ -10,7 +10,7 @@ import { Panel } from "../../widgets/status/panel";
 import { useLoad } from "../../widgets/status/use_load";
 import { FindingsNote } from "./findings_note";
 import { LeftOutBanner } from "./left_out";
-import { folderOf, loadAllWhenIdle, loadPage } from "./pages";
+import { folderOf, holdLoading, loadAllWhenIdle, loadedPage, loadPage } from "./pages";
 import { ReadByLine } from "./read_by";
 import { useTracking } from "./tracking";
 
@@ -25,6 +25,7 @@ interface Props extends PageProps {
 export function PageHost({ round, load = loadPage, ...props }: Props) {
   const { tool, run, host, hosts } = props;
   const page = useLoad(folderOf(tool.id), () => load(tool.id));
+  const shown = page.data ?? (load === loadPage && page.error === null ? loadedPage(tool.id) : null);
   if (!tool.available) {
     return (
       <Panel
@@ -49,8 +50,8 @@ export function PageHost({ round, load = loadPage, ...props }: Props) {
       </Panel>
     );
   }
-  if (!page.data) return <Loading what={`Opening ${tool.title}`} />;
-  const { Page, compares, findings } = page.data;
+  if (!shown) return <Loading what={`Opening ${tool.title}`} />;
+  const { Page, compares, findings } = shown;
   const name = JSON.stringify([run, tool.id, host, hosts, round]);
   return (
     <Boundary
@@ -73,7 +74,9 @@ function TrackedPage({ Page, compares = false, findings, ...props }: PageProps &
   const count = hostCount(props.tool, props.host, props.hosts);
   const { client, progress, leftOut, readBy, ready } = useTracking(props.client, props.run, count);
   useEffect(() => {
-    if (ready) loadAllWhenIdle();
+    if (!ready) return holdLoading();
+    loadAllWhenIdle();
+    return undefined;
   }, [ready]);
   const page = <Page {...props} client={client} />;
   return (

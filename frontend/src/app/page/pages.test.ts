@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { PageModule } from "../../page/page";
-import { folderOf, loadAllWhenIdle, loadPage } from "./pages";
+import { folderOf, holdLoading, loadAllWhenIdle, loadedPage, loadPage } from "./pages";
 
 const page = (id: string) => (): Promise<PageModule> => Promise.resolve({ ids: [id], Page: () => null as never });
 
@@ -18,7 +18,14 @@ describe("page discovery", () => {
     expect((await loadPage("kernel_stats", found)).ids).toEqual(["generic"]);
   });
 
-  it("loads all pages once in idle time, one after another, whether or not one fails", async () => {
+  it("knows a page at once after it was loaded", async () => {
+    expect(loadedPage("overview_page", { "../../tools/overview_page/page.tsx": page("overview_page") })).toBeNull();
+    const one = { "../../tools/overview_page/page.tsx": page("overview_page") };
+    const shown = await loadPage("overview_page", one);
+    expect(loadedPage("overview_page", one)).toBe(shown);
+  });
+
+  it("loads all pages once in idle time, one after another, whether or not one fails, and none while a page waits", async () => {
     const idle: (() => void)[] = [];
     vi.stubGlobal("requestIdleCallback", (run: () => void) => idle.push(run));
     const loaded: string[] = [];
@@ -31,7 +38,12 @@ describe("page discovery", () => {
     expect([idle.length, loaded]).toEqual([1, []]);
     idle.shift()?.();
     expect(loaded).toEqual(["a"]);
-    await vi.waitFor(() => expect(idle.length).toBe(1));
+    const [first, second] = [holdLoading(), holdLoading()];
+    await new Promise((done) => setTimeout(done));
+    first();
+    expect(idle).toEqual([]);
+    second();
+    expect(idle.length).toBe(1);
     idle.shift()?.();
     expect(loaded).toEqual(["a", "b"]);
     vi.unstubAllGlobals();
