@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -35,6 +36,10 @@ _MOST_LINE = 4 * MIB
 _MOST_FILE = 512 * MIB
 
 
+_new_place = functools.partial(tuple.__new__, PlaceTime)
+"""`PlaceTime._make` of a tuple that is known to be complete: a trend reads those of thousands of runs."""
+
+
 class KeptSummaries:
     """The summaries in the private cache, by the identity of a run's files, its labels and the build."""
 
@@ -48,8 +53,9 @@ class KeptSummaries:
         with suppress(OSError, ValueError, TypeError):
             summary, texts, times = CODEC.decode(self._files.read(key))
             texts = list(map(sys.intern, texts))  # most are those of other runs
-            columns = zip(*(texts[at :: len(_TEXTS)] for at in range(len(_TEXTS))), *times.tolist(), strict=True)
-            found: RunSummary = replace(summary, places=tuple(map(PlaceTime._make, columns)))
+            ps, runs = times.tolist()
+            columns = zip(*(texts[at :: len(_TEXTS)] for at in range(len(_TEXTS))), ps, runs, strict=True)
+            found: RunSummary = replace(summary, places=tuple(map(_new_place, columns)))
             self._files.touch(key)
             return found
         return None

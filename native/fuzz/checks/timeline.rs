@@ -92,7 +92,7 @@ pub fn check(data: &[u8]) {
     let trace = build(&[table], &segments, tracks, texts.into_iter(), 1);
     let (from, to) = (feed.time(), feed.time());
     let width = u32::from(feed.byte());
-    let boxes = lod::boxes(&trace, from, to, width, 20);
+    let boxes = lod::boxes(&trace, from, to, width, 20, 2);
     assert!(boxes.count.iter().map(|&c| c as usize).sum::<usize>() <= trace.len());
     columns(&[&trace], vec![boxes], b"", Strings::default(), Container::default());
     let query = Query { begin: from, end: to, resolution: feed.time(), middles: feed.byte() & 1 == 0, threads: 1 };

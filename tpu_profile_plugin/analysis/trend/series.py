@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.trend.change_points import (
     spread,
     without_spikes,
 )
-from tpu_profile_plugin.analysis.trend.summary import Conditions, PlaceTime, RunSummary
+from tpu_profile_plugin.analysis.trend.summary import KEY, Conditions, PlaceTime, RunSummary
 from tpu_profile_plugin.columns.arrays import F64
 
 _LEAST_ALIKE = 0.5
@@ -172,9 +172,10 @@ def _changed(before: RunSummary, after: RunSummary) -> str:
     ):
         if one != other:
             return f"The {name} changed from {one} to {other}."
-    sizes = {one.key: one.sizes for one in before.places}
-    both = [one for one in after.places if one.sizes and sizes.get(one.key)]
-    whole, alike = sum(one.ps for one in both), sum(one.ps for one in both if sizes[one.key] == one.sizes)
+    sizes = dict(zip(map(KEY, before.places), (one.sizes for one in before.places), strict=True))
+    known = zip(after.places, map(sizes.get, map(KEY, after.places)), strict=True)
+    both = [(one.ps, one.sizes == old_sizes) for one, old_sizes in known if one.sizes and old_sizes]
+    whole, alike = sum(ps for ps, _ in both), sum(ps for ps, same in both if same)
     return "The shapes of most ops changed." if both and alike < _LEAST_ALIKE * whole else ""
 
 
@@ -200,19 +201,17 @@ def _series(runs: Sequence[RunSummary], reason: str) -> Series:
 
 def columns_of(runs: Sequence[RunSummary]) -> tuple[list[PlaceTime], F64]:
     """All places, and float64[n, k], their times in ps by run."""
-    rows: dict[tuple[str, str, str], int] = {}
-    places: list[PlaceTime] = []
+    numbers: dict[tuple[str, str, str], int] = {}
+    places: dict[int, PlaceTime] = {}
+    of_runs = []
     for run in runs:
-        for place in run.places:
-            if rows.setdefault(place.key, len(places)) == len(places):
-                places.append(place)
-            else:
-                places[rows[place.key]] = place
+        rows = [numbers.setdefault(key, len(numbers)) for key in map(KEY, run.places)]
+        places.update(zip(rows, run.places, strict=True))
+        of_runs.append(rows)
     times = np.zeros((len(runs), len(places)))
-    for row, run in enumerate(runs):
-        for place in run.places:
-            times[row, rows[place.key]] = place.ps
-    return places, times
+    for row, (run, rows) in enumerate(zip(runs, of_runs, strict=True)):
+        times[row, rows] = [place.ps for place in run.places]
+    return list(places.values()), times
 
 
 def common_factor(times: F64, step: F64, leave: Sequence[int] = ()) -> F64:

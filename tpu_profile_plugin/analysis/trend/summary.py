@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,10 @@ class PlaceTime(NamedTuple):
     def key(self) -> tuple[str, str, str]:
         """What stays equal over runs."""
         return self.part, self.program, self.name
+
+
+KEY: Callable[[PlaceTime], tuple[str, str, str]] = itemgetter(0, 1, 2)
+"""`key` for many places: a trend asks for those of thousands of runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,11 @@ fn trace_columns<'py>(
     let traces: Vec<_> = traces.iter().map(|t| &t.get().timeline.trace).collect();
     let bytes = without_gil(py, || {
         let share = limit / traces.len().max(1);
-        let boxes = parallel::run(threads, traces.clone(), |t| Ok(lod::boxes(t, window.0, window.1, columns, share)))?;
+        // One trace is shared out within, several are one by one.
+        let within = if traces.len() == 1 { threads } else { 1 };
+        let boxes = parallel::run(threads, traces.clone(), |trace| {
+            Ok(lod::boxes(trace, window.0, window.1, columns, share, within))
+        })?;
         Ok(payload::columns(&traces, boxes, head, strings, container))
     })?;
     Ok(PyBytes::new(py, &bytes))

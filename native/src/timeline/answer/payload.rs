@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn the_header_says_where_the_arrays_are() {
         let trace = trace_of(&[(0, 0, 5, 3), (0, 7, 1, 4), (1, 2, 2, 3)]);
-        let found = boxes(&trace, 0, 10, 100, 1000);
-        let again = boxes(&trace, 0, 10, 100, 1000);
+        let found = boxes(&trace, 0, 10, 100, 1000, 1);
+        let again = boxes(&trace, 0, 10, 100, 1000, 1);
         let bytes =
             columns(&[&trace, &trace], vec![found, again], b"\"version\":1,", Strings::default(), Container::default());
         let length = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]) as usize;

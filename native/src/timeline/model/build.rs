@@ -4,6 +4,7 @@ use crate::system::memory::zeros;
 use crate::system::parallel;
 use crate::timeline::model::lengths::Lengths;
 use crate::timeline::model::names::Names;
+use crate::timeline::model::rows::MAX_ROWS;
 use crate::timeline::model::sparse::Sparse;
 use crate::timeline::model::trace::{Row, Trace, TrackId, WIDE};
 use crate::timeline::model::track::{Inputs, Target, everything_shown, fill_track, shown};
@@ -153,8 +154,14 @@ fn run(inputs: &Inputs, mut jobs: Vec<(usize, Target)>, tracks: usize, threads: 
 
 fn span(trace: &Trace) -> (i64, i64) {
     let first = trace.rows.iter().filter_map(|r| trace.begin.get(r.first as usize)).min().copied();
-    let last = (0..trace.len()).map(|e| trace.end(e)).max();
-    (first.unwrap_or(0), last.unwrap_or(0))
+    let last = trace.track_rows.windows(2).flat_map(|rows| {
+        trace.rows[rows[0] as usize..rows[1] as usize].iter().enumerate().filter_map(|(depth, row)| {
+            // Events of a row end in their order, except in the last row, which takes all that fit nowhere.
+            let from = if depth + 1 < MAX_ROWS { row.last.saturating_sub(1).max(row.first) } else { row.first };
+            (from..row.last).map(|event| trace.end(event as usize)).max()
+        })
+    });
+    (first.unwrap_or(0), last.max().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -218,6 +225,14 @@ pub mod tests {
         );
         assert_eq!(trace.span, (0, 21));
         assert_eq!([trace.track_of(2), trace.track_of(3)], [0, 1]);
+    }
+
+    #[test]
+    fn the_span_ends_with_the_longest_event_also_of_a_row_that_takes_the_rest() {
+        assert_eq!(trace_of(&[(0, 0, 10, 0), (0, 2, 3, 1), (1, 4, 1, 2)]).span, (0, 10));
+        let mut events: Vec<_> = (0..70_000).map(|i| (0, i, 1_000_000, 0)).collect();
+        events.push((0, 70_000, 1, 1));
+        assert_eq!(trace_of(&events).span, (0, 1_069_999));
     }
 
     #[test]

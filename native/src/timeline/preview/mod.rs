@@ -239,7 +239,7 @@ mod tests {
         ] {
             let (found, known) = (
                 preview.boxes(&data, window, columns, 1 << 20, 3).unwrap(),
-                lod::boxes(&trace, window.0, window.1, columns, 1 << 20),
+                lod::boxes(&trace, window.0, window.1, columns, 1 << 20, 1),
             );
             assert_eq!(found.track_start, known.track_start, "{window:?}");
             assert_eq!((&found.row, &found.begin, &found.duration), (&known.row, &known.begin, &known.duration));

@@ -3,11 +3,14 @@
 //! A row is walked from box to box: a binary search that starts where the last one ended finds the next event that
 //! begins in another pixel column, so a row costs O(pixels log events) however many events lie behind it.
 
+use crate::system::parallel;
 use crate::timeline::model::trace::Trace;
 
 /// Blocks of at most this many events are added up event by event; larger ones are looked at in `INSTANTS`.
 const FEW: usize = 32;
 const INSTANTS: usize = FEW - 1;
+/// Names of this many boxes are a job for a thread.
+const JOB: usize = 1 << 12;
 
 /// Boxes by (track, row, begin).
 #[derive(Default)]
@@ -27,34 +30,69 @@ pub struct Boxes {
 }
 
 /// Boxes of all tracks; columns are halved until at most `limit` boxes are needed.
-pub fn boxes(trace: &Trace, begin: i64, end: i64, columns: u32, limit: usize) -> Boxes {
+pub fn boxes(trace: &Trace, begin: i64, end: i64, columns: u32, limit: usize, threads: usize) -> Boxes {
     let mut columns = columns.max(1);
     loop {
-        if let Some(found) = attempt(trace, begin, end, columns, limit) {
-            return found;
+        if let Some(found) = Blocks::cut(trace, begin, end, columns, limit) {
+            return found.boxes(trace, threads);
         }
         columns = (columns / 2).max(1);
     }
 }
 
-fn attempt(trace: &Trace, begin: i64, end: i64, columns: u32, limit: usize) -> Option<Boxes> {
-    let mut out = Boxes { columns, track_start: vec![0], ..Boxes::default() };
-    // With one column per row there is nothing left to coarsen.
-    let limit = if columns == 1 { usize::MAX } else { limit };
-    let pixel = Pixel::new(begin, end, columns);
-    for track in 0..trace.tracks.len() {
-        let rows = trace.track_rows[track] as usize..trace.track_rows[track + 1] as usize;
-        let base = trace.track_events[track];
-        for (depth, row) in trace.rows[rows].iter().enumerate() {
-            let row = Span { trace, first: row.first as usize, last: row.last as usize, base, depth: depth as u16 };
-            row.emit(begin, end, &pixel, &mut out);
-            if out.begin.len() > limit {
-                return None;
+/// Which events make a box, by (track, row, begin). Facts of a box, its name above all, take longer to find than its
+/// events: they are looked up once the columns are known.
+struct Blocks {
+    columns: u32,
+    track_start: Vec<u32>,
+    row: Vec<u16>,
+    events: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    /// None if there are more than `limit`.
+    fn cut(trace: &Trace, begin: i64, end: i64, columns: u32, limit: usize) -> Option<Blocks> {
+        let mut out = Blocks { columns, track_start: vec![0], row: Vec::new(), events: Vec::new() };
+        // With one column per row there is nothing left to coarsen.
+        let limit = if columns == 1 { usize::MAX } else { limit };
+        let pixel = Pixel::new(begin, end, columns);
+        for rows in trace.track_rows.windows(2) {
+            for (depth, row) in trace.rows[rows[0] as usize..rows[1] as usize].iter().enumerate() {
+                let row = Span { trace, first: row.first as usize, last: row.last as usize };
+                row.cut(begin, end, &pixel, &mut out.events);
+                if out.events.len() > limit {
+                    return None;
+                }
+                out.row.resize(out.events.len(), depth as u16);
             }
+            out.track_start.push(out.events.len() as u32);
         }
-        out.track_start.push(out.begin.len() as u32);
+        Some(out)
     }
-    Some(out)
+
+    fn boxes(self, trace: &Trace, threads: usize) -> Boxes {
+        let count = |&(from, to): &(u32, u32)| to - from;
+        let track = self.track_start.windows(2).zip(&trace.track_events);
+        let event = track.flat_map(|(boxes, base)| {
+            self.events[boxes[0] as usize..boxes[1] as usize].iter().map(move |(from, _)| from - base)
+        });
+        let duration =
+            |&(from, to): &(u32, u32)| trace.end(to as usize - 1).saturating_sub(trace.begin[from as usize]) as f64;
+        let names = parallel::run(threads, self.events.chunks(JOB).collect(), |part: &[(u32, u32)]| {
+            Ok(part.iter().map(|&(from, to)| name(trace, from as usize, to as usize)).collect::<Vec<u32>>())
+        });
+        Boxes {
+            event: event.collect(),
+            begin: self.events.iter().map(|&(from, _)| trace.begin[from as usize] as f64).collect(),
+            duration: self.events.iter().map(duration).collect(),
+            name: names.unwrap_or_default().concat(),
+            count: self.events.iter().map(count).collect(),
+            merged: self.events.iter().map(count).filter(|&count| count > 1).map(u64::from).sum(),
+            columns: self.columns,
+            track_start: self.track_start,
+            row: self.row,
+        }
+    }
 }
 
 /// The pixel grid of a window.
@@ -81,12 +119,10 @@ struct Span<'a> {
     trace: &'a Trace,
     first: usize,
     last: usize,
-    base: u32,
-    depth: u16,
 }
 
 impl Span<'_> {
-    fn emit(&self, begin: i64, end: i64, pixel: &Pixel, out: &mut Boxes) {
+    fn cut(&self, begin: i64, end: i64, pixel: &Pixel, out: &mut Vec<(u32, u32)>) {
         let trace = self.trace;
         let mut at = self.first + trace.begin[self.first..self.last].partition_point(|&b| b < begin);
         if at > self.first && trace.end(at - 1) >= begin {
@@ -102,7 +138,7 @@ impl Span<'_> {
                     next -= 1;
                 }
             }
-            self.push(at, next, out);
+            out.push((at as u32, next as u32));
             at = next;
         }
     }
@@ -118,46 +154,34 @@ impl Span<'_> {
         let high = high.min(rest.len());
         from + low + rest[low..high].partition_point(|&b| b < bound)
     }
+}
 
-    fn push(&self, from: usize, to: usize, out: &mut Boxes) {
-        let trace = self.trace;
-        let count = (to - from) as u32;
-        out.row.push(self.depth);
-        out.begin.push(trace.begin[from] as f64);
-        out.duration.push((trace.end(to - 1).saturating_sub(trace.begin[from])) as f64);
-        out.name.push(if count == 1 { trace.name[from] } else { self.filler(from, to) });
-        out.count.push(count);
-        out.event.push(from as u32 - self.base);
-        if count > 1 {
-            out.merged += u64::from(count);
+/// The name of a box: of several events that which fills most of it, of equal ones the first.
+fn name(trace: &Trace, from: usize, to: usize) -> u32 {
+    if to - from == 1 {
+        return trace.name[from];
+    }
+    let mut shares = Shares::default();
+    if to - from <= FEW {
+        for event in from..to {
+            shares.add(trace.name[event], trace.duration(event).max(0));
+        }
+        return shares.largest();
+    }
+    shares.add(trace.name[from], 0);
+    let begin = trace.begin[from];
+    let span = trace.end(to - 1).saturating_sub(begin) as f64;
+    let mut at = from;
+    for i in 0..INSTANTS {
+        // Unevenly spaced, because events repeat in regular patterns.
+        let place = (i as f64 + (i as f64 * 0.618_034).fract()) / INSTANTS as f64;
+        let instant = begin.saturating_add((span * place) as i64);
+        at += trace.begin[at + 1..to].partition_point(|&b| b <= instant);
+        if trace.end(at) > instant {
+            shares.add(trace.name[at], 1);
         }
     }
-
-    /// The name whose events fill most of a block; of equal ones the first.
-    fn filler(&self, from: usize, to: usize) -> u32 {
-        let trace = self.trace;
-        let mut shares = Shares::default();
-        if to - from <= FEW {
-            for event in from..to {
-                shares.add(trace.name[event], trace.duration(event).max(0));
-            }
-            return shares.largest();
-        }
-        shares.add(trace.name[from], 0);
-        let begin = trace.begin[from];
-        let span = trace.end(to - 1).saturating_sub(begin) as f64;
-        let mut at = from;
-        for i in 0..INSTANTS {
-            // Unevenly spaced, because events repeat in regular patterns.
-            let place = (i as f64 + (i as f64 * 0.618_034).fract()) / INSTANTS as f64;
-            let instant = begin.saturating_add((span * place) as i64);
-            at += trace.begin[at + 1..to].partition_point(|&b| b <= instant);
-            if trace.end(at) > instant {
-                shares.add(trace.name[at], 1);
-            }
-        }
-        shares.largest()
-    }
+    shares.largest()
 }
 
 /// Sums of up to `FEW` names, the first: so few that a list is faster than a map.
@@ -213,7 +237,7 @@ mod tests {
     #[test]
     fn short_neighbours_of_a_column_merge_and_long_ones_stand_alone() {
         let trace = trace_of(&[(0, 0, 2, 0), (0, 3, 1, 1), (0, 5, 20, 2), (0, 31, 1, 3), (0, 45, 1, 4), (0, 46, 3, 5)]);
-        let out = boxes(&trace, 0, 100, 10, 1000);
+        let out = boxes(&trace, 0, 100, 10, 1000, 2);
         assert_eq!(list(&out), [(0, 0, 4, 2, 0), (0, 5, 20, 1, 2), (0, 31, 1, 1, 3), (0, 45, 4, 2, 4)]);
         assert_eq!((out.name.as_slice(), out.merged), ([0, 2, 3, 5].as_slice(), 4));
     }
@@ -221,7 +245,7 @@ mod tests {
     #[test]
     fn the_window_takes_what_reaches_into_it() {
         let trace = trace_of(&[(0, 0, 10, 0), (0, 20, 10, 1), (0, 40, 10, 2), (1, 0, 100, 3)]);
-        let out = boxes(&trace, 25, 40, 1000, 1000);
+        let out = boxes(&trace, 25, 40, 1000, 1000, 2);
         assert_eq!(list(&out), [(0, 20, 10, 1, 1), (0, 40, 10, 1, 2), (0, 0, 100, 1, 0)]);
         assert_eq!(out.track_start, [0, 2, 3]);
     }
@@ -229,7 +253,7 @@ mod tests {
     #[test]
     fn rows_are_nested_and_instants_stay_instants() {
         let trace = trace_of(&[(0, 0, 100, 0), (0, 10, 0, 1), (0, 50, 10, 2)]);
-        let out = boxes(&trace, 0, 100, 100, 1000);
+        let out = boxes(&trace, 0, 100, 100, 1000, 2);
         assert_eq!(list(&out), [(0, 0, 100, 1, 0), (1, 10, 0, 1, 1), (1, 50, 10, 1, 2)]);
     }
 
@@ -237,14 +261,14 @@ mod tests {
     fn too_many_boxes_coarsen_the_window() {
         let events: Vec<_> = (0..1000).map(|i| (0, i * 10, 1, 0)).collect();
         let trace = trace_of(&events);
-        let out = boxes(&trace, 0, 10_000, 1000, 200);
+        let out = boxes(&trace, 0, 10_000, 1000, 200, 2);
         assert!(out.columns < 1000 && out.begin.len() <= 200);
         assert_eq!(out.count.iter().sum::<u32>(), 1000);
     }
 
     #[test]
     fn a_block_has_the_name_that_fills_most_of_it() {
-        let name_of = |events: &[(usize, i64, i64, u32)]| boxes(&trace_of(events), 0, 100_000, 1, 1000).name;
+        let name_of = |events: &[(usize, i64, i64, u32)]| boxes(&trace_of(events), 0, 100_000, 1, 1000, 2).name;
         assert_eq!(name_of(&[(0, 0, 4, 1), (0, 5, 3, 2), (0, 9, 3, 2)]), [2]);
         assert_eq!(name_of(&[(0, 0, 0, 3), (0, 5, 0, 2)]), [3]);
         // Of many events the one long one counts, not the many short ones.
@@ -261,7 +285,7 @@ mod tests {
     fn far_times_and_empty_windows_do_not_hang() {
         let trace = trace_of(&[(0, i64::MIN, 5, 0), (0, -3, i64::MAX, 1), (0, i64::MAX, 7, 2), (0, i64::MAX, 7, 3)]);
         for (b, e) in [(i64::MIN, i64::MAX), (0, 0), (5, -5), (i64::MAX, i64::MAX)] {
-            assert!(boxes(&trace, b, e, 3, 10).begin.len() <= 4);
+            assert!(boxes(&trace, b, e, 3, 10, 2).begin.len() <= 4);
         }
     }
 }
