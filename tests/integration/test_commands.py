@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from builders.histories import profile
 from builders.logdirs import SMALL, write
 from builders.profiles.compared import core
 from builders.servers.fake_profiler import XSPACE, serving
@@ -244,13 +245,38 @@ class TestCompare:
             ("old", "new", "5%", 3),
             ("old", "new", "5", 3),
             ("old", "new", "0", 3),
-            ("old", "new", "10.5%", 0),
+            ("old", "new", "14%", 0),
+            ("old", "near", "5%", 0),
             ("new", "old", "0%", 0),
-            ("old", "near", "0%", 0),
-            ("old", "old", "0%", 0),
+            ("old", "new", "10.5%", 4),
+            ("old", "near", "0%", 4),
+            ("old", "old", "0%", 4),
         ):
             assert self.compare(logdir, base, run, "--fail-above", allowed) == status, (base, run, allowed)
+            condition = f"step_time > +{allowed.rstrip('%')}%"
+            assert main(["gate", str(logdir), "--base", base, "--run", run, "--fail-if", condition]) == (
+                1 if base == run else status  # a run is no baseline of itself there
+            )
+        assert "the interval reaches from -3.3% to +3.3%; more than 100 more runs" in capsys.readouterr().err
         assert self.compare(logdir, "old", "new") == 0
+
+    def test_one_pair_cannot_tell_a_slower_machine_from_a_slower_program(self, tmp_path, capsys):
+        ops = {f"op{letter}": 100 for letter in "abcdefgh"}
+        lengths = {
+            "old": ops,
+            "machine": dict.fromkeys(ops, 108),
+            "program": {**ops, "opd": 164},
+        }
+        files = {f"plugins/profile/{name}/h.xplane.pb": profile(of) for name, of in lengths.items()}
+        logdir = write(tmp_path / "logs", files)
+        assert self.compare(logdir, "old", "machine", "--fail-above", "5%") == 4
+        assert capsys.readouterr().err == (
+            "tpu-profile: --fail-above is inconclusive: All ops are 8.0% slower alike, by the machine or by the "
+            "program: 2 more runs a side would tell.\n"
+        )
+        assert self.compare(logdir, "old", "program", "--fail-above", "5%") == 3
+        assert capsys.readouterr().err == ""
+        assert self.compare(logdir, "machine", "old", "--fail-above", "5%") == 0
 
     def test_the_base_is_by_default_the_run_that_shares_most_programs(self, tmp_path, capsys):
         demo = Path(__file__).parents[2] / "demo"
@@ -288,7 +314,7 @@ class TestCompare:
         assert "The base has no device with steps" in out
         assert "What changed" not in out
         assert self.compare(runs, "host", "new", "--fail-above", "1%") == 4
-        assert "cannot be compared" in capsys.readouterr().err
+        assert capsys.readouterr().err == "tpu-profile: --fail-above is inconclusive: The recording has no steps.\n"
 
 
 class TestRuns:

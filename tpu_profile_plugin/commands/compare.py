@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,20 +10,18 @@ from typing import TYPE_CHECKING
 
 from tpu_profile_plugin.answers.text import aligned, in_markdown
 from tpu_profile_plugin.commands.answer import define_shared, print_answer
+from tpu_profile_plugin.commands.gate import STATUS
 from tpu_profile_plugin.commands.losses import tell
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.system.terminal import one_line
 from tpu_profile_plugin.workers import EXECUTOR_HELP, parse_executor
 
 if TYPE_CHECKING:
+    from tpu_profile_plugin.analysis.trend.gate import Judged
     from tpu_profile_plugin.opening import OpenLogdir, OpenRun
     from tpu_profile_plugin.run.figures.comparison import Comparison
 
 HELP = "say what changed between two runs"
-SLOWER = 3
-"""Exit status if the step got slower by more than allowed."""
-UNKNOWN = 4
-"""Exit status if --fail-above is given and step times cannot be compared."""
 _MOST_NAMED = 3
 _LEAST_RELATED = 0.5
 
@@ -32,8 +29,9 @@ _LEAST_RELATED = 0.5
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.epilog = (
-        "exit status: 0 compared, 1 a run cannot be read, 2 wrong arguments, 3 slower than --fail-above allows and "
-        "beyond noise, 4 --fail-above is given and times cannot be compared"
+        "exit status: 0 compared, and not slower than --fail-above allows, 1 a run cannot be read, 2 wrong arguments, "
+        "3 slower than --fail-above allows and beyond noise, 4 inconclusive, as `gate` is: why is said, and how many "
+        "more runs would decide"
     )
     parser.add_argument("base", help="a logdir, a directory of one run or a .xplane.pb file")
     parser.add_argument("other", metavar="run", help="the same for the run to compare with the base")
@@ -79,12 +77,12 @@ def run(options: argparse.Namespace) -> int:
             markdown = options.format == "markdown"
             print("\n".join(map(one_line, lines(comparison, base.name, other.name, instead, markdown=markdown))))
             tell(base, other)
-    if allowed is None:
+        judged = None if allowed is None else _judged(base, other, allowed)
+    if judged is None:
         return 0
-    if comparison.headline.tone == "unknown":
-        print("tpu-profile: step times cannot be compared, so --fail-above has no answer", file=sys.stderr)
-        return UNKNOWN
-    return SLOWER if _is_slower(comparison, allowed) else 0
+    if judged.verdict == "inconclusive":
+        print(one_line(f"tpu-profile: --fail-above is inconclusive: {judged.reason}"), file=sys.stderr)
+    return STATUS[judged.verdict]
 
 
 class _WithBase:
@@ -124,17 +122,13 @@ def _percent(text: str | None) -> float | None:
     return value
 
 
-def _is_slower(comparison: Comparison, percent: float) -> bool:
-    """Whether the gate fails on a step that is slower by more, with what the comparison knows of noise."""
-    from tpu_profile_plugin.analysis.trend.gate import Limit, decided
+def _judged(base: OpenRun, other: OpenRun, percent: float) -> Judged:
+    """What `tpu-profile gate` says of a limit on the step time of the two runs."""
+    from tpu_profile_plugin.analysis.trend.gate import Limit, judge
 
-    time = comparison.length
-    if not time.base or time.delta is None:
-        return False
-    change = time.delta / time.base
-    reach = math.inf if comparison.headline.tone == "same" else 0.0
     limit = Limit("--fail-above", "step_time", True, True, percent / 100)
-    return decided(limit, change, change - reach, change + reach) == "fail"
+    [found] = judge([limit], *([run.summarize(run)] for run in (base, other) if run.summarize is not None))
+    return found
 
 
 def lines(comparison: Comparison, base: str, run: str, instead: str = "", *, markdown: bool = False) -> Iterator[str]:

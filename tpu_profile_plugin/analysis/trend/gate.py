@@ -12,7 +12,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, LABELS
 from tpu_profile_plugin.analysis.compare.run_work import LEAST_ACCELERATOR, LEAST_CPU, student
-from tpu_profile_plugin.analysis.trend.change_points import difference
+from tpu_profile_plugin.analysis.trend.change_points import LEAST_RUNS, difference
 from tpu_profile_plugin.analysis.trend.series import columns_of, common_factor
 from tpu_profile_plugin.analysis.trend.summary import RunSummary
 from tpu_profile_plugin.columns.arrays import F64
@@ -167,7 +167,16 @@ def _judged(limit: Limit, base: Sequence[RunSummary], runs: Sequence[RunSummary]
         under = sign * (float(recorded[1].mean()) / float(recorded[0].mean()) - 1 - limit.value) <= 0
         verdict = "pass" if under else "inconclusive"
     more, reason = None, ""
-    if verdict == "inconclusive":
+    if verdict == "fail" and limit.relative and limit.metric == "step_time" and len(old) + len(new) < 2 * LEAST_RUNS:
+        shared = _shared(base, runs)
+        if sign * ((1 + delta) / shared - 1 - limit.value) <= 0:
+            verdict, more = "inconclusive", LEAST_RUNS - min(len(old), len(new))
+            word = "slower" if shared > 1 else "faster"
+            reason = (
+                f"All ops are {abs(shared - 1):.1%} {word} alike, by the machine or by the program: "
+                f"{more} more run{'' if more == 1 else 's'} a side would tell."
+            )
+    elif verdict == "inconclusive":
         more = _more(abs(delta - limit.value) if not over else abs(delta), spread, len(new))
         needs = f"{more} more runs a side would decide" if more else f"more than {MOST_MORE} more runs would be needed"
         reason = f"Runs vary too much to tell: the interval reaches from {low:+.1%} to {high:+.1%}; {needs}."
@@ -244,6 +253,14 @@ def _more(distance: float, spread: float, runs: int) -> int | None:
         if _reach(2 * count - 2) * spread * math.sqrt(2 / count) <= distance:
             return count - runs
     return None
+
+
+def _shared(base: Sequence[RunSummary], runs: Sequence[RunSummary]) -> float:
+    """What most ops take longer in few runs than in those of the baseline, as a factor; 1 without enough ops."""
+    both = [one for one in (*base, *runs) if one.conditions is not None]
+    factor = common_factor(columns_of(both)[1], np.array([one.step_ps for one in both]), least_runs=2)
+    count = sum(one.conditions is not None for one in base)
+    return float(factor[count:].mean() / factor[:count].mean())
 
 
 def _without_machine(

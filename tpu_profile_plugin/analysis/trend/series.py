@@ -214,7 +214,7 @@ def columns_of(runs: Sequence[RunSummary]) -> tuple[list[PlaceTime], F64]:
     return list(places.values()), times
 
 
-def common_factor(times: F64, step: F64, leave: Sequence[int] = ()) -> F64:
+def common_factor(times: F64, step: F64, leave: Sequence[int] = (), least_runs: int = 2 * LEAST_RUNS) -> F64:
     """float64[n]: what most places take longer in a run than usual, as a factor; 1 without enough places.
 
     The weighted mean of the middle third of their factors, in which no place counts for much, so that a change of a few
@@ -224,13 +224,14 @@ def common_factor(times: F64, step: F64, leave: Sequence[int] = ()) -> F64:
       times: float64[n, k] by run and place.
       step: float64[n].
       leave: places that are left out where others are enough, as those that shift, which would hide a part of it.
+      least_runs: with fewer runs it is 1.
     """
     share = np.median(times, axis=0) / max(float(np.median(step)), 1e-9)
     known = (share >= _CONTROL_SHARE) & ((times > 0).mean(axis=0) >= _LEAST_PRESENT)
     others = known.copy()
     others[list(leave)] = False
     known = others if others.sum() >= _LEAST_CONTROLS else known
-    if known.sum() < _LEAST_CONTROLS or len(step) < 2 * LEAST_RUNS:
+    if known.sum() < _LEAST_CONTROLS or len(step) < least_runs:
         return np.ones(len(step))
     chosen = times[:, known]
     weight = np.minimum(share[known], _MOST_WEIGHT * share[known].sum())

@@ -74,6 +74,28 @@ def test_one_run_against_one_is_as_sure_as_captures_of_a_device_repeat():
     assert judged("step_time > +3%", runs(10.0, **on_cpu), runs(10.8, **on_cpu))[0] == "inconclusive"
 
 
+def test_few_runs_do_not_tell_a_slower_machine_from_a_slower_program():
+    def of(factor: float, **more: float) -> RunSummary:
+        ops = {f"op{row}": 1e9 * factor for row in range(8)}
+        return summary("r", 1, {**ops, **more})
+
+    limit = [limit_of("step_time > +5%")]
+    [one] = judge(limit, [of(1.0)], [of(1.08)])
+    assert (one.verdict, one.more) == ("inconclusive", 2)
+    assert one.reason == (
+        "All ops are 8.0% slower alike, by the machine or by the program: 2 more runs a side would tell."
+    )
+    [two] = judge(limit, [of(1.0), of(1.001)], [of(1.08), of(1.081)])
+    assert (two.verdict, two.more) == ("inconclusive", 1)
+    assert two.reason.endswith(": 1 more run a side would tell.")
+    steady = [of(1.0), of(1.001), of(0.999)]
+    assert judge(limit, steady, [of(1.08), of(1.081), of(1.079)])[0].verdict == "fail"
+    # One op that takes longer is the program's, and so is what all share beyond a machine that is a little slower.
+    assert judge(limit, [of(1.0)], [of(1.0, op3=1.64e9)])[0].verdict == "fail"
+    assert judge(limit, [of(1.0)], [of(1.01, op3=1.8e9)])[0].verdict == "fail"
+    assert judge([limit_of("step_time < -5%")], [of(1.08)], [of(1.0)])[0].verdict == "inconclusive"
+
+
 def test_absolute_limits():
     many = runs(10.0, 10.0, 10.1, memory={"jit_step": 3 << 30}, parts={"exposed_communication": 2e9})
     assert judged("memory_peak > 2 GiB", [], many)[0] == "fail"
