@@ -89,6 +89,9 @@ def test_a_share_and_an_average_are_what_the_columns_beside_them_make(root: Path
     lasting = [row for row in lines if row["busy_share"] is not None]
     shares = [100 * row["busy"] / (row["end"] - row["begin"]) for row in lasting]
     assert [row["busy_share"] for row in lasting] == pytest.approx(shares)
+    spans = [row for row in _rows(one, "communication", "ops") if row["total_ps"]]
+    hidden = [100 * (1 - row["exposed_ps"] / row["total_ps"]) for row in spans]
+    assert [row["hidden_percent"] for row in spans] == pytest.approx(hidden)
     all_ops = sum(row["self_ps"] for row in _rows(one, "source_view", "ops"))
     lines = [row for row in _rows(one, "source_view", "lines") if row["share"] is not None]
     assert [row["share"] for row in lines] == pytest.approx([100 * row["self_ps"] / all_ops for row in lines])

@@ -61,6 +61,21 @@ line 1 python
 """
 
 
+def test_what_computation_hides_is_a_share_of_the_collective():
+    found = ask(
+        TOOL,
+        f"""
+        plane 1 "/device:GPU:0"
+        line 1 "Stream #1"
+        0us +20us gemm
+        30us +10us gemm
+        line 2 "Stream #2"
+        20us +40us {REDUCE}
+        """,
+    )
+    assert rows(found["ops"], "total_ps", "exposed_ps", "hidden_percent") == [(40 * US, 30 * US, 25.0)]
+
+
 def test_the_first_wait_for_other_ranks_is_set_aside():
     """Only this rank was recorded: its first reduction waits 15 s until others have started, all others take 30 us."""
     kernels = [(0, 60, "gemm"), (60, 15_000_000, REDUCE)]
