@@ -143,5 +143,6 @@ def _op(name: str) -> Op | None:
     if name.startswith(_NEXT):
         return Op(name, 0, Work.INPUT)
     parsed = parse_op(name)
-    is_op = parsed.category == PYTORCH and not is_collective(name) and not compiles_torch(name)
+    # Some versions record a graph as a range of the program.
+    is_op = (parsed.category == PYTORCH or _GRAPH.search(name)) and not is_collective(name) and not compiles_torch(name)
     return Op(parsed.name, 0, Work.COMPUTE) if is_op else None

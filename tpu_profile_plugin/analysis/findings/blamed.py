@@ -86,6 +86,8 @@ LEAST_OF_NATURE = {
 with nothing to mend reach 24% in movement, 35% in elementwise ops, 36% in an optimizer and 6% in calls of compiled
 functions."""
 
+LEAST_DENSE, EMBEDDING = 0.25, "aten::embedding"
+"""The same of an optimizer beside look-ups in tables whose gradients take time: they are as large as the tables."""
 LEAST_TELLING = 0.05
 """The same of ops that bring on larger costs: a debug mode that keeps ops from being fused, rows for products."""
 _TELLING = re.compile(r"CheckNumerics|DebugNumeric|DebugIdentity|one_?hot\b", re.IGNORECASE)
@@ -250,7 +252,9 @@ def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
     """The parts of a run that are worth a finding, those of known cost first, most time first."""
     known = run.present(gathered)
     waits = (_of_host(run, *group) for group in _over_hosts([(host, one.waits) for one, host in known]))
-    ops = (_of_ops(run, *group) for group in _over_hosts([(host, one.ops) for one, host in known]))
+    groups = list(_over_hosts([(host, one.ops) for one, host in known]))
+    tables = sum(run.located([by_part]).share for _, group, by_part in groups if group.name == EMBEDDING)
+    ops = (_of_ops(run, *group, tables) for group in groups)
     small = (_of_small(run, *group) for group in _over_hosts([(host, one.small) for one, host in known]))
     found = [part for part in (*waits, *ops, *small) if part is not None]
     for group in _over_hosts([(host, one.functions) for one, host in known]):
@@ -376,10 +380,14 @@ def _tells(group: HostGroup) -> bool:
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
 
 
-def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64) -> Part | None:
+def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64, tables: float) -> Part | None:
+    """Ops of one kind; `tables`: share of the step in look-ups in tables and their gradients."""
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
-    ordinary = not rare and lost.share < LEAST_OF_NATURE.get(group.nature, np.inf) and not group.growth
+    usual = LEAST_OF_NATURE.get(group.nature, np.inf)
+    if group.nature is Nature.OPTIMIZER and tables >= LEAST_TELLING:
+        usual = LEAST_DENSE
+    ordinary = not rare and lost.share < usual and not group.growth
     least = LEAST_ANY if ordinary else LEAST_TELLING if _TELLING.search(group.name) else LEAST_PART
     if lost.share < least or group.nature is Nature.NOT_COUNTED:
         return None

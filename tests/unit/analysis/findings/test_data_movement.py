@@ -62,6 +62,13 @@ def test_zeros_that_a_scatter_fills() -> None:
     assert found["advice"].startswith("Zeros of the whole array are made for values that a scatter puts")
 
 
+def test_sorting_moves_data_as_well() -> None:
+    entry = [op("x", "parameter", "f32[9000]{0}"), op("sort.1", "sort", "f32[9000]{0}", "x", **LINE)]
+    found = told("data_movement", cpu([("sort.1", 60)], proto=program(entry)))
+    assert found["title"] == "Rearranging data takes 60.0% of the step, most of it in sort.1 (model.py:7): sort"
+    assert found["advice"].startswith("Sorting everything is needed for few results")
+
+
 def test_a_gather_takes_most_of_the_time() -> None:
     profile = cpu([("gather_fusion", 50), ("copy.3", 10), ("exp_fusion", 20), ("dot_fusion", 15)], proto=module())
     found = told("data_movement", profile)

@@ -243,6 +243,13 @@ def test_an_optimizer_that_takes_more_than_usual():
     assert "sparse" in found["advice"]
 
 
+@pytest.mark.parametrize(("look_ups", "told"), [(0, False), (30, False), (60, True)])
+def test_an_optimizer_of_a_table(look_ups, told):
+    ops = f"0 300 Optimizer.step#Adam.step/aten::div:PyTorch\n300 {look_ups} EmbeddingBackward0:PyTorch"
+    found = largest(torch(f"{ops}\n{300 + look_ups} {690 - look_ups} {LINEAR}"))[0]
+    assert (found["title"] == "30.0% of the step: Adam (aten::div)") == told
+
+
 def test_a_compiled_function_whose_graph_broke():
     ops = "\n".join(f"{10 + 90 * i} 80 aten::mul:PyTorch" for i in range(10))
     found = largest(torch(f"0 950 Torch-Compiled Region: 0/0:PyTorch\n{ops}"))[0]
@@ -261,8 +268,9 @@ def test_calls_of_compiled_functions_around_small_graphs():
     assert found["title"] == "58.6% of the step: calls of compiled functions (Torch-Compiled Region)"
 
 
-def test_a_compiled_function_that_is_its_graph_is_ordinary_work():
-    main = "0 950 Torch-Compiled Region: 0/0:PyTorch\n10 930 ## Call CompiledFxGraph f1 ##:PyTorch"
+@pytest.mark.parametrize("suffix", [":PyTorch", ""], ids=["op", "range"])
+def test_a_compiled_function_that_is_its_graph_is_ordinary_work(suffix):
+    main = f"0 950 Torch-Compiled Region: 0/0:PyTorch\n10 930 ## Call CompiledFxGraph f1 ##{suffix}"
     assert [(one["title"], one["saving_ps_per_step"]) for one in largest(torch(main))] == [
         ("93.1% of the step: CompiledFxGraph", 0)
     ]

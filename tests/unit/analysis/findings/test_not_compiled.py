@@ -62,6 +62,14 @@ def test_counts_programs_and_names_the_function_that_runs_them():
     assert "jax.jit" in found["advice"]
 
 
+def test_devices_that_compute_for_most_of_the_step_wait_for_launches():
+    busy = tiny(op=18)
+    assert finding("not_compiled", busy) is None
+    found = finding("launch_bound", busy)
+    assert found["title"].endswith("to launch work: 100 programs per step, one by one by train.py:5 update")
+    assert found["advice"].startswith("Put the whole step")
+
+
 @pytest.mark.parametrize(
     ("facts", "fires"),
     [

@@ -8,14 +8,14 @@ from builders.profiles.planted import evidence, finding, findings, reason, tf_lo
 ROOT = 'Iterator::Root {id=1, name=&"root"}'
 
 
-def pipeline(stages, wait=300):
+def pipeline(stages, wait=300, more=""):
     """A batch is computed in `wait` us on the main thread by nested stages, `NAME STATS`, outermost first."""
     main = [f"0 {wait} IteratorGetNextOp::DoCompute", f"0 {wait} {ROOT}"]
     name = "Iterator::Root"
     for number, (kind, stats) in enumerate(stages, 2):
         name += f"::{kind}"
         main.append(f'0 {wait} {name} {{id={number}, parent_id={number - 1}, name=&"{kind}:{number}"{stats}}}')
-    return tf_loop("\n".join(main), f"{wait} {1000 - wait} dense/MatMul:MatMul")
+    return tf_loop("\n".join([*main, *filter(None, [more])]), f"{wait} {1000 - wait} dense/MatMul:MatMul")
 
 
 ALONE = ', parallelism=1, autotune="false"'
@@ -40,6 +40,22 @@ def test_what_is_sequential(stages, how):
     said = [one["id"] for one in findings(pipeline(stages))["findings"]]
     assert said[0] == ("sequential_input" if how else "input_bound")
     assert len(said) == 1
+
+
+def test_an_iterator_in_each_step():
+    """Whatever runs in it: none of its buffers has been filled."""
+    thread = pipeline([("Prefetch", ""), ("ParallelMapV2", ', parallelism=2, autotune="false"')])
+    assert finding("sequential_input", thread) is None
+    again = pipeline(
+        [("Prefetch", ""), ("ParallelMapV2", ', parallelism=2, autotune="false"')],
+        more="995 2 MakeIterator::RootDataset",
+    )
+    found = finding("sequential_input", again)
+    assert (
+        found["title"]
+        == "Devices wait 30.0% of the step for input: a new iterator in each step fills its buffers again"
+    )
+    assert found["advice"].startswith("Call iter(dataset) once")
 
 
 def test_the_stage_its_settings_and_the_wait():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import NO_OP
-from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
+from tpu_profile_plugin.analysis.blame.host_groups import MOST, NEARLY_ALL, largest_group
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
@@ -84,9 +84,13 @@ class Calls:
         return sum(int(contains(steps, begin).sum()) for begin in begins) / len(steps[0])
 
     def calling(self, points: I64) -> str:
-        """The program's outermost function around at least half of some points in time; "" without one."""
-        around = self.outermost[self.stacks.at(points)] if len(points) else points
-        name, count = self.most(around, np.ones(len(around), np.int64))
+        """The program's innermost function around nearly all of some points in time, else the outermost around half."""
+        nodes = self.stacks.at(points) if len(points) else points
+        inside = self.inclusive(*np.unique(nodes, return_counts=True))[:-1]
+        for node in reversed(np.flatnonzero(inside >= NEARLY_ALL * max(len(points), 1)).tolist()):
+            if self.stacks.own[node]:
+                return self.name(node)
+        name, count = self.most(self.outermost[nodes], np.ones(len(nodes), np.int64))
         return name if 2 * count >= len(points) else ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import events_of_lines, recorded_lines
+from tpu_profile_plugin.analysis.common.planes import events_named, events_of_lines, recorded_lines
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
 from tpu_profile_plugin.analysis.tf_data import Pipeline, Stage, bottleneck_facts, data_calls, summarize_tf_data
@@ -79,6 +79,7 @@ _BUFFER = re.compile(r"Prefetch|Root\Z")
 """Transformations that only pass on elements: waiting in them is waiting for what is behind."""
 SEEN_ITERATORS = 400
 """Iterators of a pipeline's longest calls that are looked at, altogether."""
+_LEAST_STEPS = 3
 _AHEAD = re.compile(r"Prefetch|Parallel|MapAndBatch")
 
 
@@ -97,6 +98,7 @@ class Slowest:
       buffer: batches that the prefetch behind it holds; None without one.
       passes: how often the data was begun; 0 if unknown.
       ops: what the host's pipelines compute; None if unknown.
+      remade: most steps make a pipeline's iterator anew.
     """
 
     pipeline: str
@@ -116,6 +118,7 @@ class Slowest:
     passes: int = 0
     caches: bool = False
     ops: PipelineOps | None = None
+    remade: bool = False
 
     @property
     def is_buffer(self) -> bool:
@@ -151,7 +154,9 @@ def slowest_stage(host: HostView) -> Slowest | None:
     most = max(known, key=lambda one: one.calls * one.mean_ps)
     found = _slowest(_told(host, calls.plane, most))
     caches = any(name.startswith("Iterator::") and "Cache" in name for name in calls.plane.event_metadata.names)
-    return replace(found, passes=passes(calls.plane), caches=caches, ops=pipeline_ops(calls.plane))
+    made = len(events_named(calls.plane, "MakeIterator::RootDataset".__eq__))
+    remade = host.steps is not None and len(host.steps) >= _LEAST_STEPS and 2 * made > len(host.steps)
+    return replace(found, passes=passes(calls.plane), caches=caches, ops=pipeline_ops(calls.plane), remade=remade)
 
 
 def _told(host: HostView, plane: Plane, pipeline: Pipeline) -> Pipeline:

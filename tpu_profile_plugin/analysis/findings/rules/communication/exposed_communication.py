@@ -23,28 +23,15 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
     origins_of,
 )
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_ANY
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 ON_CPUS, FEW = 0.45, 3
 """Devices and ranks that share the cores of a CPU exchange as slowly as these let them: one or two reductions in a step
 took up to 42% of steps with nothing to mend, and programs with something to mend exchange more often."""
-ADVICE = Advice(
-    "Overlap the collective with computation that does not need its result, or send less: fewer bytes per element, "
-    "larger and fewer messages, another sharding. A collective that no computation hides costs its whole time.",
-    jax="Shard so that less has to be exchanged, exchange bfloat16 instead of float32, and reduce gradients once per "
-    "step, not once per layer or microbatch. On TPUs and GPUs XLA's latency-hiding scheduler overlaps collectives with "
-    "computation that does not need their result.",
-    tensorflow="Reduce gradients once per step, in fewer and larger messages or in 16 bits (experimental_hints of the "
-    "strategy, LossScaleOptimizer's mixed precision). A larger batch per replica computes more per exchanged byte.",
-    pytorch="Reduce gradients once per step (no_sync() while they accumulate), and exchange bfloat16. Buckets of DDP "
-    "(bucket_cap_mb) and prefetching of FSDP let collectives of one layer overlap with computation of "
-    "another.",
-    pytorch_xla="Reduce gradients once per step (xm.optimizer_step), not while they accumulate, and exchange "
-    "bfloat16. Shard parameters (torch_xla's SPMD FSDP) so that gathers of one layer overlap with computation of "
-    "the one before.",
-)
+ADVICE = PARTS["exposed communication"]
 
 
 def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:

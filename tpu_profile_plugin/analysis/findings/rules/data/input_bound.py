@@ -29,7 +29,8 @@ from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import slowest
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, most_in, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
@@ -52,18 +53,7 @@ INPUT_SHARE_HIGH = 0.20
 ON_CPUS = 0.20
 """The same of CPUs, unless a fault of the pipeline is known: there the input shares the processors with the work, and
 takes up to 18% where it is prepared ahead or little costs."""
-ADVICE = Advice(
-    "Prepare several batches in advance, in parallel, on threads or processes of their own, and send the next one to "
-    "the device before the current step needs it. If the processors are the limit, do part of the work offline.",
-    jax="Prepare batches in parallel processes (Grain, or a data loader with workers) and call jax.device_put on the "
-    "next batch before the current step is waited for. If the processors are the limit, do part of the work offline.",
-    tensorflow="Read the data with a tf.data pipeline that has num_parallel_calls=tf.data.AUTOTUNE in map, no Python "
-    "functions, and prefetch(tf.data.AUTOTUNE) at its end. If it has them, less work per element helps, or cache().",
-    pytorch="Give the DataLoader more workers (num_workers, prefetch_factor, persistent_workers=True) and pinned "
-    "memory. If the processors are the limit, do part of the work offline.",
-    pytorch_xla="Give the DataLoader more workers (num_workers, prefetch_factor), and wrap it in torch_xla's "
-    "MpDeviceLoader, which sends batches ahead. If the processors are the limit, do part of the work offline.",
-)
+ADVICE = PARTS["input"]
 _UPLOAD = re.compile(r"/Memcpy HtoD \((?P<source>\w+) -> ")
 
 

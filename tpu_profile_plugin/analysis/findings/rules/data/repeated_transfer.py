@@ -27,7 +27,8 @@ from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import event, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.instructions import Instruction
@@ -51,32 +52,9 @@ SAME_SIZE = 0.01
 _INFEED = re.compile(r"[Ii]nfeed")
 _SIZE = re.compile(r"(?:^|\s)size:(\d+)")
 
-ADVICE = Advice(
-    "Send data that does not change to the device once, before the loop, and keep it there. Data that is new in each "
-    "step should be sent during the step before, so that computation hides it.",
-    jax="Call jax.device_put on arrays that do not change once, before the loop: a NumPy array that is passed to a "
-    "jitted function is copied in every call. Put the next batch on the device before the current step is waited for.",
-    tensorflow="Keep data that does not change in a tf.Variable or tf.constant that is made before the loop. For "
-    "batches, end the pipeline with tf.data.experimental.prefetch_to_device.",
-    pytorch="Move tensors that do not change to the device once, before the loop. Batches are copied from pinned "
-    "memory (pin_memory=True of the DataLoader) with .to(device, non_blocking=True).",
-    pytorch_xla="Move tensors that do not change to the device once, before the loop. For batches use torch_xla's "
-    "MpDeviceLoader, which sends the next one while the current step runs.",
-)
+ADVICE = PARTS["repeated transfer"]
 
-NEW_DATA = Advice(
-    "Send the next batch to the device before the current step is waited for, so that computation hides the copy. The "
-    "number of bytes differs from step to step, so the data is new.",
-    jax="Call jax.device_put on the next batch before the current step is waited for, so that computation hides the "
-    "copy. The number of bytes differs from step to step, so the data is new.",
-    tensorflow="End the pipeline with tf.data.experimental.prefetch_to_device, so that computation hides the copy. The "
-    "number of bytes differs from step to step, so the data is new.",
-    pytorch="Let the DataLoader pin its memory (pin_memory=True) and copy the next batch with .to(device, "
-    "non_blocking=True) while the step runs. The number of bytes differs from step to step, so the data is "
-    "new.",
-    pytorch_xla="Use torch_xla's MpDeviceLoader, which sends the next batch while the current step runs. The "
-    "number of bytes differs from step to step, so the data is new.",
-)
+NEW_DATA = PARTS["transfer of new data"]
 
 
 def of_its_own(host: HostView) -> HostLoss | None:

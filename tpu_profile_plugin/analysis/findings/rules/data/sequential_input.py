@@ -46,7 +46,8 @@ def gather(host: HostView) -> HostLoss | None:
         lasting("Longest wait for a batch", host.name, worst.window),
     )
     by_part = host.blame.by_part(np.isin(host.blame.part % BETWEEN, members("input")))
-    return HostLoss(by_part, f": {worst.name} runs {how}", evidence, advice_of(worst), harmless=harmless)
+    what = "a new iterator in each step fills its buffers again" if worst.remade else f"{worst.name} runs {how}"
+    return HostLoss(by_part, f": {what}", evidence, advice_of(worst), harmless="" if worst.remade else harmless)
 
 
 def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silence:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
+from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
 
 PYTHON_SHARE = 0.50
 """Least share of the pipelines' op time in Python functions that makes them the cause: most of it, so that the rest
@@ -26,6 +28,8 @@ def faulty(worst: Slowest) -> bool:
 
 def advice_of(worst: Slowest) -> Advice:
     """For what the program has not done yet."""
+    if worst.remade:
+        return KINDS[Purpose.ITERATOR].advice
     general = " ".join(_sentences(worst))
     return Advice(general, keras=f"{_WORKERS} {general}") if worst.name == "Generator" else Advice(general)
 

@@ -22,7 +22,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import Program
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import PARTS
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS, advice_of_ops
 from tpu_profile_plugin.analysis.findings.rules.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
@@ -42,7 +42,7 @@ to the program."""
 _KINDS = 3
 _NO_READERS = frozenset(("tuple", "get-tuple-element", "bitcast"))
 _MOST_NAMED = 64
-_INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice", "sort"))
+_INDEXED = frozenset(("gather", "scatter", "dynamic-slice", "dynamic-update-slice"))
 _WRITES_WHOLE = frozenset(("select", "concatenate", "pad"))
 _EXCHANGE = re.compile(r"\b(?:all_gather|all_to_all|reduce_scatter|ppermute|pbroadcast|psum|pmean)\w*\Z")
 _TPU = " On TPUs the innermost dimension should be a multiple of 128."
@@ -91,9 +91,9 @@ def gather(host: HostView) -> Moved:
             users = first.rows.links.users(first.at)
             if does == "broadcast" and any(_is_scatter(first.rows, user) for user in users):
                 does, advice = "zeros for the dense gradient of a table", "dense gradient"
-        kind = replace(
-            kind, what=does, evidence=evidence, advice=Advice(PARTS[advice].general + (_TPU if on_tpu else ""))
-        )
+        told = Advice(PARTS[advice].general + (_TPU if on_tpu else ""))
+        told = advice_of_ops(Nature.OTHER, does, ordinary=False) if does == "sort" else told
+        kind = replace(kind, what=does, evidence=evidence, advice=told)
     named = moving[:_MOST_NAMED]
     # Ops without a line stand alone.
     lines = shares((f"{op.does} {op.place or op.index}", op.self_ps) for op in named)

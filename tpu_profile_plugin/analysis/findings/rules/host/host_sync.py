@@ -21,7 +21,8 @@ from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.findings.evidence.host.code import HostCode, code_of
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import event, lasting, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
@@ -57,21 +58,7 @@ def _where(code: HostCode, ps: I64) -> tuple[str, str]:
     return names[best], place
 
 
-ADVICE = Advice(
-    "Fetch values less often, or one step late: launch the next step first, then read the results of the last one. "
-    "Several values that are read at the same time should be fetched together.",
-    jax="Keep results as jax.Array and read them every N-th step, or after the next step is launched; "
-    "float(), .item() and block_until_ready() wait for the device. jax.device_get of a whole tree fetches many values "
-    "at once, and a loop over small steps belongs into lax.scan.",
-    tensorflow="Keep results as tensors (a tf.keras.metrics object adds them up) and call .numpy() or float() every "
-    "N-th step. A loop whose next step depends on a value belongs into one tf.function.",
-    keras="Read logs and metrics in callbacks every N-th batch: each read waits for the device. Several batches per "
-    "call (steps_per_execution in compile()) read them once.",
-    pytorch="Keep results as tensors, and call .item(), .cpu() or print them every N-th step. Each of these calls "
-    "waits until the device has finished, and the host launches nothing meanwhile.",
-    pytorch_xla="Keep results as tensors and call .item() or .cpu() every N-th step, or in xm.add_step_closure, "
-    "which runs after the step's graph. A value that is read before splits the graph.",
-)
+ADVICE = PARTS["waits for results"]
 
 
 def gather(host: HostView) -> HostLoss | None:

@@ -22,13 +22,15 @@ from tpu_profile_plugin.analysis.common.planes import events_named
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import contains, times_of
 from tpu_profile_plugin.analysis.devices.launches import LaunchSummary
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
-from tpu_profile_plugin.analysis.findings.evidence.host.launched import synced
+from tpu_profile_plugin.analysis.findings.evidence.host.launched import is_uncompiled, launched_by, synced
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import SMALL
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS, SMALL
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting, shown
+from tpu_profile_plugin.analysis.findings.rules.host.not_compiled import ADVICE as NOT_COMPILED
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.grouping.lookup import EXECUTOR
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
@@ -51,30 +53,10 @@ _LOOP = re.compile(r"^(?:gradient_tape/)?(\S*?while)/")
 TINY_KERNELS = 0.50
 """Share of kernels below 10 us from which they are named as the reason."""
 
-ADVICE = Advice(
-    "Launch less and larger work: several steps in one program, larger batches, or fused kernels. What the host does "
-    "between two launches should not wait for the device.",
-    jax="Run several steps in one program with jax.lax.scan, or use a larger batch; on GPUs, let XLA put the kernels "
-    "into a command buffer (--xla_gpu_enable_command_buffer). What runs between two calls should not wait for results. "
-    "Thousands of arrays in one call take milliseconds to pass: stack them into few.",
-    tensorflow="Run several steps per call with a loop inside the tf.function, or use a larger batch. With "
-    "jit_compile=True many small ops become a few kernels. TF_GPU_THREAD_MODE=gpu_private gives launches threads of "
-    "their own, beside those of tf.data.",
-    keras="Run several steps per call (steps_per_execution in compile()), or use a larger batch. With jit_compile=True "
-    "in compile() many small ops become a few kernels. TF_GPU_THREAD_MODE=gpu_private gives launches threads of their "
-    "own, beside those of tf.data.",
-    pytorch="Compile the step with torch.compile(mode='reduce-overhead'), which replays it as a CUDA graph, or use a "
-    "larger batch. What runs between two launches should not wait for the device.",
-    pytorch_xla="Run several steps in one graph (call torch_xla.sync() every N-th step), or use a larger batch. "
-    "What runs between two launches should not wait for the device.",
-)
+ADVICE = PARTS["launches"]
 OPTIMIZER = 0.50
 """Share of kernels from which an optimizer is named as the reason."""
-OPTIMIZER_ADVICE = Advice(
-    "Let the optimizer update all parameters in a few kernels instead of a few per parameter.",
-    pytorch="Make the optimizer with fused=True (or foreach=True), which updates all parameters in a few kernels, or "
-    "compile its step with torch.compile. The rest of the step launches far less.",
-)
+OPTIMIZER_ADVICE = PARTS["launches of an optimizer"]
 
 _OF_OPTIMIZER = re.compile(r"(?:^|/)(?P<range>Optimizer\.\w+#(?P<name>[\w.]+?)(?:\.step)?)/")
 
@@ -120,6 +102,10 @@ def gather(host: HostView) -> HostLoss | None:
         why = f"; TensorFlow schedules {scheduled:,} small ops per step one by one"
         why, advice = why + (f", in the loop {loop}" if loop else ""), SMALL
         evidence.insert(0, Evidence("Parts of graphs that TensorFlow's executor runs, per step", scheduled))
+    elif late and is_uncompiled(launches := launched_by(host, steps)):
+        by = shown(calls_of(host).calling(launches.at_ps))
+        what = "eager ops" if launches.eager else "programs"
+        why, advice = f": {launches.per_step:,.0f} {what} per step, one by one{f' by {by}' if by else ''}", NOT_COMPILED
     elif late and (program := _launched(host)):
         evidence.insert(0, Evidence("Most of it in", program, "", TIMELINE, {"host": host.name, "find": program}))
         why = f", most of it in {program}{why}"

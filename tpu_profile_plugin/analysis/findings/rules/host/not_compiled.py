@@ -24,27 +24,15 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.rules.host.slow_host_code import slow_code
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US
 
-ADVICE = Advice(
-    "Compile the whole step as one program, so that the host launches it once. What must stay outside is reading "
-    "results and code that depends on their values.",
-    jax="Put the whole step, gradient and update included, into one function with jax.jit. Outside of it every "
-    "operation is a program of its own, which costs the host far more than the device.",
-    tensorflow="Put the whole step into a tf.function. Outside of it every operation is launched from Python, which "
-    "costs more than the operation.",
-    keras="Leave run_eagerly=False in compile(), and keep metrics and callbacks out of eager ops. Outside of Keras' "
-    "own tf.function every operation is launched from Python.",
-    pytorch="Compile the step with torch.compile, so that the host launches a few kernels. What must stay outside is "
-    "code that depends on values of results.",
-    pytorch_xla="Let torch_xla collect the whole step in one graph: call torch_xla.sync() once per step and read "
-    "no values before. Each operation that is launched by itself costs the host far more than the device.",
-)
+ADVICE = PARTS["not compiled"]
 
 _ITERATOR = re.compile(r"MakeIterator|AnonymousIterator")
 """Ops of calls that make an iterator for a few batches, such as `predict` in each step."""

@@ -1,7 +1,8 @@
 """Much of a program's memory holds results of the forward pass until the backward pass reads them.
 
 Fires if such buffers make up at least {KEPT_SHARE:.0%} of the peak, counting source lines with {KEPT_BUFFER_SHARE:.0%}
-of it each. Programs with a peak below 32 MiB do not count, nor runs that recompute much (`recomputation`).
+of it each; it is sure of its use if one of them makes up half. Programs with a peak below 32 MiB do not count, nor runs
+that recompute much (`recomputation`).
 
 Recompute the values in the backward pass, or make them smaller. This frees memory, not time.
 """
@@ -13,7 +14,8 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import MOST_PROGRAMS, layout_of, programs_by_time
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import most_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import device_memory
@@ -32,17 +34,7 @@ NEEDED_SHARE = 0.25
 KEPT_LEAST_PEAK = 32 << 20
 """Bytes: programs with a smaller peak fit into any device many times over."""
 
-ADVICE = Advice(
-    "Recompute this value in the backward pass instead of keeping it (gradient checkpointing), or make it smaller: "
-    "fewer rows at a time, 16 bits. That costs one more forward computation of it and frees its memory.",
-    jax="Wrap the function that makes it in jax.checkpoint (jax.remat), in a scan its body; a policy such as "
-    "jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is costly to recompute. That costs one more "
-    "forward computation and frees this memory.",
-    tensorflow="Wrap the layer or function that makes it in tf.recompute_grad, or use a smaller batch with accumulated "
-    "gradients. That costs one more forward computation and frees this memory.",
-    pytorch="Wrap the module that makes it in torch.utils.checkpoint.checkpoint(..., use_reentrant=False). That costs "
-    "one more forward computation and frees this memory.",
-)
+ADVICE = PARTS["kept for the backward pass"]
 
 
 Verdict = tuple[int, Finding | Silence]
@@ -71,7 +63,7 @@ def gather(host: HostView) -> Verdict:
         + most_in(kept.groups[0].label, kept.groups[0].size / kept.size, known="kind", where="for"),
         0,
         "no direct cost: memory that recomputing in the backward pass would free",
-        "low" if kept.peak < NEEDED_SHARE * capacity else "high",
+        "low" if kept.peak < NEEDED_SHARE * capacity or 2 * kept.groups[0].size < kept.peak else "high",
         _evidence(kept, host.name, share, capacity),
         ADVICE,
         (host.name,),

@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import (
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.rules.device.recomputation import recomputed
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import device_memory
@@ -32,22 +33,8 @@ from tpu_profile_plugin.units import MIB
 MEMORY_SHARE = 0.9
 """Share of a device's memory in use at the peak: fragmentation or a longer batch easily takes the rest."""
 
-ADVICE = Advice(
-    "Reduce what is live at the peak before it fails: smaller batches with accumulated gradients, recomputation in the "
-    "backward pass, 16-bit activations, parameters and optimizer state sharded over devices. A little more, or "
-    "fragmentation, and an allocation fails.",
-    jax="Reduce what is live at the peak: donate arguments that are replaced (donate_argnums), jax.checkpoint, a "
-    "smaller batch, sharded parameters. A little more, or fragmentation, and an allocation fails.",
-    tensorflow="Reduce what is live at the peak: a smaller batch, tf.recompute_grad, mixed precision. A little more, "
-    "or fragmentation, and an allocation fails.",
-    pytorch="Reduce what is live at the peak: torch.utils.checkpoint, set_to_none in zero_grad, a smaller batch, "
-    "autocast. A little more, or fragmentation, and an allocation fails.",
-)
-RECOMPUTES = Advice(
-    "Reduce what is live at the peak before it fails: smaller batches with accumulated gradients, 16-bit activations, "
-    "donated arguments, parameters and optimizer state sharded over devices. The program recomputes values already; a "
-    "little more, or fragmentation, and an allocation fails."
-)
+ADVICE = PARTS["memory near its limit"]
+RECOMPUTES = PARTS["memory near its limit, recomputing"]
 
 
 @dataclass(frozen=True, slots=True)
