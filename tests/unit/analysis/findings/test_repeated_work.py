@@ -43,8 +43,8 @@ def profile(length: int, other: bytes) -> str:
 
 def test_a_loss_for_the_log() -> None:
     found = told("repeated_work", profile(200, loss(ROWS, **FORWARD)))
-    title = "20.0% of the step is computed twice, most of it in dot.7 (model.py:7): "
-    title += "jit_loss(6) repeats products of jit_train(5)"
+    title = "20.0% of the step is computed twice: jit_loss(6) repeats products of jit_train(5)"
+    title += ", most of it in dot.7 (model.py:7)"
     assert (found["title"], found["confidence"], found["saving_ps_per_step"]) == (title, "medium", 200_000_000)
     assert found["advice"].startswith("If both programs get the same data")
 

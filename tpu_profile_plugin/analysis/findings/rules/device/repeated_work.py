@@ -24,7 +24,7 @@ REPEATED_SHARE = 0.1
 _NEARLY_ALL = 0.95
 
 _TELLING = Telling(
-    "{share:.1%} of the {base} is computed twice{most}: {what}",
+    "{share:.1%} of the {base} is computed twice: {what}{most}",
     "Programs that repeat products of other programs take {share:.1%} of the {base}.",
     "Ops of the program that repeats another's, of the time of all ops",
     "device compute times the share of these ops in the ops' time",
