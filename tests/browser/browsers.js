@@ -32,6 +32,8 @@ export function launch({ name, executable }, graphics = ["--disable-gpu"]) {
     });
   }
   const flags = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+  // The suggestions of the address bar are a page of their own in each window, which takes longer to start than the test's page.
+  flags.push("--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup");
   if (!ALL) flags.push("--force-prefers-reduced-motion"); // drawing what moves takes as long as the rest of a page
   return puppeteer.launch({
     executablePath: executable,

@@ -172,8 +172,6 @@ function inBrowser(kind, suite, define) {
       browser = await connect(kind, await lend.browser(kind.name));
       context = await browser.createBrowserContext(); // with storage and cache of its own
       const { newPage } = context;
-      // Chromium makes a window for the first page, which takes more than the page itself: others are tabs of a window that stays.
-      if (kind.name === "chromium") await newPage.call(context);
       context.newPage = async () => {
         const page = await newPage.call(context);
         page.setDefaultTimeout(PATIENCE);
