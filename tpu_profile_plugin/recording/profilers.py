@@ -7,7 +7,6 @@ import contextlib
 import socket
 import sys
 import time
-import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,11 @@ class Profiler(abc.ABC):
         self.framework = framework
         self.wanted = wanted
 
+    @classmethod
+    def in_use(cls) -> bool:
+        """Whether the program may compute with it: not if another package alone has imported it."""
+        return True
+
     @abc.abstractmethod
     def begin(self, directory: Path) -> None:
         """Begins to record; the run is stored in the logdir `directory`."""
@@ -56,6 +60,13 @@ class Jax(Profiler):
     """JAX, by `jax.profiler`."""
 
     module, name = "jax", "JAX"
+
+    @classmethod
+    def in_use(cls) -> bool:
+        """Keras and packages of TensorFlow import JAX where it is installed; the first use sets its devices up."""
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        initialized = getattr(bridge, "backends_are_initialized", None)
+        return bool(initialized()) if callable(initialized) else True
 
     def begin(self, directory: Path) -> None:
         options = self.framework.profiler.ProfileOptions()
@@ -104,15 +115,11 @@ class PyTorch(Profiler):
     def begin(self, directory: Path) -> None:
         session = directory / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
         self._file = session / f"{socket.gethostname()}.pt.trace.json.gz"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # new versions record modules with the stack
-            self._running = self.framework.profiler.profile(
-                record_shapes=True,
-                with_stack=self.wanted.python,
-                with_modules=self.wanted.python,
-                profile_memory=self.wanted.memory,
-            )
-            self._running.start()
+        # Modules are recorded with the stack.
+        self._running = self.framework.profiler.profile(
+            record_shapes=True, with_stack=self.wanted.python, profile_memory=self.wanted.memory
+        )
+        self._running.start()
 
     def end(self) -> None:
         cuda = self.framework.cuda
@@ -130,14 +137,14 @@ class PyTorch(Profiler):
 
 
 PROFILERS: tuple[type[Profiler], ...] = (Jax, TensorFlow, PyTorch)
-"""In the order in which they are chosen if a program has imported several."""
+"""In the order in which they are chosen if a program has imported several and uses them."""
 
 
 def imported(framework: str | None, wanted: Wanted) -> tuple[Profiler, list[str]]:
     """The profiler of the framework that the program has imported, and the names of others that it could be.
 
     Args:
-      framework: "jax", "tensorflow" or "torch"; None: the first of these that is imported.
+      framework: "jax", "tensorflow" or "torch"; None: the first of these that is imported and used, else imported.
 
     Raises NotAvailable if it is not imported, BadRequest for an unknown one.
     """
@@ -148,5 +155,5 @@ def imported(framework: str | None, wanted: Wanted) -> tuple[Profiler, list[str]
     if not found:
         missing = " or ".join(kind.name for kind in PROFILERS) if framework is None else known[framework].name
         raise NotAvailable(f"Only a framework that is imported can record: import {missing} before.")
-    chosen = found[0]
-    return chosen(sys.modules[chosen.module], wanted), [kind.name for kind in found[1:]]
+    chosen, *others = sorted(found, key=lambda kind: not kind.in_use())
+    return chosen(sys.modules[chosen.module], wanted), [kind.name for kind in others]

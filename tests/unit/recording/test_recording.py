@@ -16,6 +16,7 @@ import tpu_profile_plugin as tp
 from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable
 from tpu_profile_plugin.recording import recording as module
 from tpu_profile_plugin.recording.magics import profile_cell, register
+from tpu_profile_plugin.recording.profilers import Wanted, imported
 
 
 class Jax(types.ModuleType):
@@ -51,6 +52,23 @@ class Jax(types.ModuleType):
         self.asked.append(f"{name} {step_num}")
         yield
         self.asked.append("end")
+
+
+@pytest.mark.parametrize(("used", "chosen"), [(True, "JAX"), (False, "TensorFlow")])
+def test_a_framework_that_another_package_has_imported(
+    monkeypatch: pytest.MonkeyPatch, used: bool, chosen: str
+) -> None:
+    bridge = types.SimpleNamespace(backends_are_initialized=lambda: used)
+    for name, loaded in (
+        ("jax", Jax()),
+        ("jax._src.xla_bridge", bridge),
+        ("tensorflow", types.ModuleType("tensorflow")),
+    ):
+        monkeypatch.setitem(sys.modules, name, loaded)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    profiler, others = imported(None, Wanted())
+    assert (profiler.name, others) == (chosen, ["TensorFlow" if used else "JAX"])
+    assert imported("jax", Wanted())[0].name == "JAX"
 
 
 @pytest.fixture

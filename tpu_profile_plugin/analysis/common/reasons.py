@@ -376,12 +376,7 @@ TORCH_SHAPES = Reason(
 TORCH_STACKS = Reason(
     "no_python_functions",
     "Python functions were not recorded.",
-    Advice("with_stack=True: the lines of Python behind ops, kernels and waits of the host"),
-)
-TORCH_MODULES = Reason(
-    "no_modules",
-    "Modules of ops were not recorded.",
-    Advice("with_modules=True: the module of each op, and op profiles by module"),
+    Advice("with_stack=True: the lines of Python behind ops, kernels and waits of the host, and the modules of ops"),
 )
 TORCH_MEMORY = Reason(
     "no_allocations",

@@ -18,7 +18,6 @@ from tpu_profile_plugin.analysis.common.reasons import (
     PYTORCH_XLA,
     TORCH_GRAPHS,
     TORCH_MEMORY,
-    TORCH_MODULES,
     TORCH_SHAPES,
     TORCH_STACKS,
     TORCH_STEPS,
@@ -92,7 +91,6 @@ def has_python_frames(host: Plane | None) -> bool:
 _OPTIONS = (
     ("Input Dims", "", TORCH_SHAPES),
     ("", "$", TORCH_STACKS),
-    ("", "nn.Module: ", TORCH_MODULES),
     ("", "MemoryAllocation", TORCH_MEMORY),
     ("", "ProfilerStep", TORCH_STEPS),
 )

@@ -38,7 +38,7 @@ model.fit(dataset, epochs=1, callbacks=[tensorboard])`,
 with profile(
     schedule=schedule(wait=1, warmup=2, active=3, repeat=1),
     on_trace_ready=tensorboard_trace_handler("${logdir}", use_gzip=True),
-    record_shapes=True, with_stack=True, with_modules=True, profile_memory=True,
+    record_shapes=True, with_stack=True, profile_memory=True,
 ) as prof:
     for batch in loader:
         train_step(batch)

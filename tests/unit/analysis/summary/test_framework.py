@@ -66,11 +66,11 @@ def missing(text: bytes) -> list[str]:
 
 
 def test_options_that_were_off() -> None:
-    off = ["record_shapes=True", "with_stack=True", "with_modules=True", "profile_memory=True"]
+    off = ["record_shapes=True", "with_stack=True", "profile_memory=True"]
     assert missing(trace(op("aten::add", 1, 2))) == [*off, "prof.step() after each step"]
     assert missing(kineto.training(1)) == []
     everything = (step(1, 0, 9), frame("a.py(1): f", 0, 9), memory(1, 8, 8, 8), op("aten::add", 2, 1, Input_Dims=[[1]]))
-    assert missing(trace(*everything)) == ["with_modules=True"]
+    assert missing(trace(*everything)) == []
 
 
 def test_kernels_of_graphs_have_no_ops() -> None:
