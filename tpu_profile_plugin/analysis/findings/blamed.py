@@ -37,6 +37,7 @@ from tpu_profile_plugin.analysis.findings.part_advice import (
     HOST,
     OFTEN,
     SMALL,
+    SUMMARIES,
     advice_after,
     advice_of_function,
     advice_of_ops,
@@ -395,7 +396,10 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64, tables: float
     most = shown_event(group.ops[0][0])
     alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what
     mixed = group.nature in _MIXED
-    several = ", ".join(group.kinds[:3]) if mixed else f"{group.count} ops" if group.count >= _SEVERAL else ""
+    summaries = [kind for kind in group.kinds if _SUMMARY.match(kind)][:1] if group.nature is Nature.EAGER else []
+    several = (
+        ", ".join([*group.kinds[:3], *summaries]) if mixed else f"{group.count} ops" if group.count >= _SEVERAL else ""
+    )
     often = group.runs >= OFTEN and group.runs >= _SEVERAL * group.count
     often &= not mixed or group.nature is Nature.ELEMENTWISE
     several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
@@ -422,7 +426,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64, tables: float
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        advice_of_ops(group.nature, what, ordinary=ordinary, often=often),
+        SUMMARIES if summaries else advice_of_ops(group.nature, what, ordinary=ordinary, often=often),
         (host,),
         () if ordinary else lost.segments,
     )
@@ -430,6 +434,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64, tables: float
     return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True, growth=group.growth)
 
 
+_SUMMARY = re.compile(r"Write\w*Summary")
 _MIXED = (Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Nature.BROKEN_GRAPH, Nature.COMPILED_CALL)
 """Groups of ops of several kinds, which are named beside the group."""
 

@@ -31,7 +31,7 @@ def by_framework(lines: Sequence[Sequence[str]]) -> Advice:
 
 _FIELDS = frozenset(one.name for one in fields(Advice))
 PARTS = {" ".join(head): by_framework(lines) for head, lines in file_sections(__file__, "part_advice.txt")}
-HOST, SMALL, SCALARS = (PARTS[name] for name in ("host", "small", "scalars"))
+HOST, SMALL, SCALARS, SUMMARIES = (PARTS[name] for name in ("host", "small", "scalars", "summaries"))
 GROWING, REPEATED = PARTS["growing"].general, PARTS["repeated"].general
 
 

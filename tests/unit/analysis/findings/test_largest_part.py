@@ -384,6 +384,17 @@ def test_eager_ops_of_tensorflow(call, told):
     assert all("tf.function" in one["advice"] for one in found)
 
 
+def test_eager_ops_that_write_summaries():
+    calls = ("Sum", "Floor", "OneHot", "Range", "WriteSummary")
+    main = "\n".join(
+        f"{100 * i} 60 EagerLocalExecute: {calls[i % 5]}\n{100 * i + 5} {50 - i % 5} KernelAndDeviceFunc::Run"
+        for i in range(9)
+    )
+    (found,) = [one for one in largest(torch(main)) if "eager" in one["title"]]
+    assert "WriteSummary)" in found["title"]
+    assert "Write summaries every N-th step" in found["advice"]
+
+
 def test_without_a_cost_the_largest_wait_is_named():
     """Calls of TensorFlow that take longer than calls do: the graph's threads may have waited for a core."""
     ops = "400 200 MatMul:MatMul\n600 200 Conv2D:Conv2D\n800 150 Relu:Relu"
