@@ -68,8 +68,8 @@ class Report:
     """What all rules say of a run.
 
     Attributes:
-      findings: the largest saving first, but vague ones after clear ones of a known cause; those about no time in the
-        order of the rules.
+      findings: the largest saving first, but vague ones after clear ones of a known cause, and the largest part of the
+        step before savings of less than a tenth; those about no time in the order of the rules.
       silent: (rule, reason) of the others, in the order of the rules.
       headline: what limits the run, in one line.
       healthy: see `headline.is_healthy`.
