@@ -44,7 +44,7 @@ _LEAST_LASTING = 0.05
 """What all places share and that lasts is taken away as it is from this share of the step on; less may be noise."""
 _UNEQUAL = 1 / 3
 """When a machine gets busier, the step takes up to this share of the change more or less than most places."""
-_ALONE, _TOGETHER = 0.005, 0.02
+_ALONE, _TOGETHER = 0.005, 0.03
 """Chance of a shift of the step that no place confirms, and of one that places do: each new run is another test."""
 _ALONE_PLACES = 0.002
 """Share of false ones among shifts of places that no shift of the step confirms: there are many places, too."""
