@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 import pytest
@@ -234,3 +236,17 @@ def test_long_shapes_are_cut_in_the_drawing(rank: int, end: str) -> None:
     line = drawn(program([op("a", "parameter", shape)]), "a", "0")[1]["a"]
     found = line.split("<br/>")[2].split(">,")[0]
     assert (len(found), found[-len(end) :]) == (80, end)
+
+
+def test_neighbours_stand_side_by_side_with_their_texts_inside() -> None:
+    six = [op(f"n{i}", "negate", "f32[4]", "x") for i in range(6)]
+    joined = op("all", "concatenate", "f32[24]", *(f"n{i}" for i in range(6)))
+    data = program([op("x", "parameter", "f32[4]"), *six, joined])
+    row = sorted(rect(node) for node in facts(data)["nodes"] if node["name"].startswith("n"))
+    assert [second[0] - first[0] - first[2] for first, second in itertools.pairwise(row)] == [18] * 5
+    page = ask(data, type="graph", node_name="entry").body.decode()
+    boxes = [node for node in re.findall(r'<a href="#n\d+">.*?</a>', page) if "<rect" in node]
+    assert len(boxes) == 8
+    for box in boxes:
+        ((x, width),) = re.findall(r'<rect x="([\d.-]+)"[^>]* width="([\d.]+)"', box)
+        assert {float(one) - float(x) for one in re.findall(r'<text x="([\d.-]+)"', box)} == {8}, width

@@ -11,7 +11,7 @@ from builders.rings import many
 from tpu_profile_plugin.analysis.blame.path import On, Path, calls_of, device_path, farthest, in_window, leading
 from tpu_profile_plugin.analysis.blame.slack import slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import spent_time
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, PARTS
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_HOST, PARTS
 from tpu_profile_plugin.analysis.budget.host_time import HostReader
 from tpu_profile_plugin.analysis.common.spans import covered_within
 
@@ -234,3 +234,12 @@ line 3 pool
     assert paths.op("dot.1", 10).why == (
         "Another op ends later, and the recording does not tell what waits for the ops of a pool of threads."
     )
+
+
+def test_pieces_that_are_together_are_of_the_part_with_most_of_their_time():
+    """Not of the one that comes last."""
+    begin, end = np.array([0, 90, 150, 250, 300]), np.array([90, 150, 250, 300, 400])
+    part, step = np.array([COMPUTE, IDLE_HOST, COMPUTE, COMPUTE, COMPUTE]), np.array([0, 0, 1, 1, 1])
+    on, none, one = np.full(5, int(On.NOTHING)), np.full(5, -1), np.ones(5, np.int64)
+    thin = in_window(Path(step, begin, end, part, on, none, none, 0 * begin, 0 * begin, one), (0, 400), 4)
+    assert (thin.count.tolist(), thin.part.tolist()) == ([2, 1, 2], [COMPUTE] * 3)
