@@ -19,15 +19,13 @@ export function temporaryDirectory(prefix = "profile-test-") {
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** A free port. */
-export function freePort() {
+/** A free port; none of those that the system gives to connections, as it may give one away before a server listens. */
+export function freePort(tries = 50) {
   return new Promise((resolve, reject) => {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
     const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    server.on("error", (error) => (tries > 1 ? resolve(freePort(tries - 1)) : reject(error)));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
   });
 }
 
@@ -51,7 +49,7 @@ export function makeGate(file = "") {
  * Starts TensorBoard on `logdir` and waits until it answers.
  * @returns {Promise<{origin: string, url: string, stop: () => Promise<void>}>} `url` has the path prefix and ends in "/".
  */
-export async function startTensorBoard(logdir, { pathPrefix = "", environment = {} } = {}) {
+export async function startTensorBoard(logdir, { pathPrefix = "", environment = {}, tries = 3 } = {}) {
   const cache = temporaryDirectory();
   const port = await freePort();
   const command = ["-m", "tensorboard.main", "--logdir", logdir, "--host", "127.0.0.1", "--port", String(port)];
@@ -73,7 +71,12 @@ export async function startTensorBoard(logdir, { pathPrefix = "", environment = 
     cache.remove();
   };
   for (const deadline = Date.now() + 120_000; ; await pause(200)) {
-    if (server.exitCode !== null) throw new Error(`TensorBoard stopped at once:\n${log}`);
+    if (server.exitCode !== null) {
+      cache.remove();
+      // Another process took the port after it was found to be free.
+      if (tries > 1 && /already in use/.test(log)) return startTensorBoard(logdir, { pathPrefix, environment, tries: tries - 1 });
+      throw new Error(`TensorBoard stopped at once:\n${log}`);
+    }
     if (Date.now() > deadline) {
       await stop();
       throw new Error(`TensorBoard does not answer:\n${log}`);

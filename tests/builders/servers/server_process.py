@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -39,6 +40,17 @@ class Server:
         return json.loads(self.get(route, **query))
 
 
+def free_port() -> int:
+    """A free port; none of those that the system gives to connections: it may give one away before a server listens."""
+    for port in random.sample(range(20_000, 32_000), 50):
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:
+            continue
+    raise AssertionError("No port is free.")
+
+
 @contextmanager
 def running_tensorboard(
     logdir: Path | str,
@@ -51,8 +63,7 @@ def running_tensorboard(
 
     `prefix` is a command that runs TensorBoard under other conditions, e.g. with fewer rights.
     """
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     log = home / "tensorboard.log"
     # Isolated (-I), so that the package comes from `python`'s own environment, never from the working directory.
     command = [
