@@ -174,5 +174,9 @@ describe("texts", () => {
 });
 
 it("only what has more than half is most of it", () => {
+  expect([mostIn("dot", 0.51, ", on chips"), mostIn("dot", 0.4, ", on chips")]).toEqual([
+    ", most of it in dot, on chips",
+    "; dot has the largest part, 40.0% of it, on chips",
+  ]);
   expect([mostIn("dot", 0.51), mostIn("dot", 0.5)]).toEqual([", most of it in dot", "; dot has the largest part, 50.0% of it"]);
 });

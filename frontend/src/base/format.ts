@@ -277,4 +277,4 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 
 /** What has the largest share of something, for the end of a sentence: most of it only above half. */
 export const mostIn = (name: string, share: number, detail = ""): string =>
-  share > 0.5 ? `, most of it in ${name}${detail}` : `; ${name}${detail} has the largest part, ${formatPercent(100 * share)} of it`;
+  share > 0.5 ? `, most of it in ${name}${detail}` : `; ${name} has the largest part, ${formatPercent(100 * share)} of it${detail}`;
