@@ -142,7 +142,7 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
     known = any(entry.share >= CLEAR_SHARE and not entry.vague for entry in findings)
     # Where most of the time goes comes before causes that cost little, if none costs more.
     little = all(entry.share < CLEAR_SHARE for entry in findings)
-    # Data that moves is larger by bits that nobody needs: these come first if they are half of it.
+    # float64 doubles the bytes that are moved: it comes before the movement if it explains half of its time.
     wide = (one.finding for one in findings if one.rule is PRECISION and one.finding.confidence == "high")
     wide_ps = max((one.saving_ps for one in wide), default=0.0)
     larger = [one for one in findings if one.rule is MOVEMENT and wide_ps < one.finding.saving_ps <= 2 * wide_ps]

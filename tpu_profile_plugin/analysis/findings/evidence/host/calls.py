@@ -87,9 +87,9 @@ class Calls:
         """The program's innermost function around nearly all of some points in time, else the outermost around half."""
         nodes = self.stacks.at(points) if len(points) else points
         inside = self.inclusive(*np.unique(nodes, return_counts=True))[:-1]
-        for node in reversed(np.flatnonzero(inside >= NEARLY_ALL * max(len(points), 1)).tolist()):
-            if self.stacks.own[node]:
-                return self.name(node)
+        around = np.flatnonzero((inside >= NEARLY_ALL * max(len(points), 1)) & self.stacks.own)
+        if len(around):
+            return self.name(int(around[-1]))  # callers come before what they call
         name, count = self.most(self.outermost[nodes], np.ones(len(nodes), np.int64))
         return name if 2 * count >= len(points) else ""
 

@@ -38,8 +38,13 @@ _Product = tuple[str, tuple[int, ...]]
 def gather(host: HostView) -> OpKind | Silence:
     """The ops of the program of one host that repeats products of a larger one, with most time."""
     programs: dict[int, list[ProgramOp]] = {}
-    for op in work_of(host).in_programs:
+    work = work_of(host)
+    for op in work.in_programs:
         programs.setdefault(op.rows.program.program_id, []).append(op)
+    if not programs:
+        return UNREAD
+    # Those with less time make no finding; at most ten are left, each of which is compared with the others.
+    programs = {number: ops for number, ops in programs.items() if time_ps(ops) >= REPEATED_SHARE * work.counted_ps}
     products = {number: _products(ops) for number, ops in programs.items()}
     ranked = sorted(programs, key=lambda number: -time_ps(programs[number]))
     found = [
@@ -49,7 +54,7 @@ def gather(host: HostView) -> OpKind | Silence:
         if _repeats(programs[small], products[large])
     ]
     if not found:
-        return op_kind(host, [], REPEATED_SHARE) if programs else UNREAD
+        return op_kind(host, [], REPEATED_SHARE)
     ops, small, large = max(found, key=lambda one: time_ps(one[0]))
     names = host.hlo.programs.names
     what = f"{names.get(small, small)} repeats products of {names.get(large, large)}"
