@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tpu_profile_plugin.analysis.hlo.products import MATRICES
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
@@ -10,23 +11,32 @@ from tpu_profile_plugin.analysis.hlo.shapes import leaves
 from tpu_profile_plugin.analysis.hlo.text import literal_text
 
 _SAME_ELEMENTS = frozenset(("bitcast", "convert", "copy", "reshape", "transpose"))
+_COPIES = _SAME_ELEMENTS | {"fusion", "parameter", "tuple", "get-tuple-element"}
 _PRODUCTS = frozenset((*MATRICES, "custom-call"))
 
 
-def looked_up(rows: ProgramRows, row: int) -> tuple[int, tuple[int, ...]] | None:
-    """Of an op with a product of one-hot rows: how many rows the table has that it looks rows up in.
+class LookUp(NamedTuple):
+    """A product with one-hot rows."""
 
-    And the rows of the program, outside of fusions, that make the one-hot rows, if only products read them. None for
-    other ops.
-    """
+    entries: int
+    """Rows of the table."""
+    makers: Sequence[int]
+    """Rows of the program, outside of fusions, that make the one-hot rows, if only products read them."""
+    is_gradient: bool
+    """Whether it adds gradients up to rows of the table, in place of reading rows."""
+
+
+def looked_up(rows: ProgramRows, row: int) -> LookUp | None:
+    """What an op with a product of one-hot rows looks up; None for other ops."""
     for product in rows.inside(row):
         operands = rows.links.operands(product)[:2] if rows.opcodes[product] in _PRODUCTS else []
         if len(operands) < 2 or min(operands) < 0:
             continue
-        for one, table in (operands, operands[::-1]):
+        for one, other in (operands, operands[::-1]):
             entries, made_by = _one_hot(rows, one)
-            if entries and entries in _sizes(rows, table) and entries not in _sizes(rows, product):
-                return entries, tuple(made_by if _only_for_products(rows, made_by) else ())
+            is_gradient = entries in _sizes(rows, product)
+            if entries and is_gradient != (entries in _sizes(rows, other)):
+                return LookUp(entries, _for_products(rows, made_by), is_gradient)
     return None
 
 
@@ -36,9 +46,20 @@ def _sizes(rows: ProgramRows, row: int) -> Sequence[int]:
     return list(arrays[0][1].dimensions) if arrays else []
 
 
-def _only_for_products(rows: ProgramRows, made_by: Sequence[int]) -> bool:
-    users = {user for row in made_by for user in rows.links.users(row)}.difference(made_by)
-    return all(any(rows.opcodes[one] in _PRODUCTS for one in rows.inside(user)) for user in users)
+def _for_products(rows: ProgramRows, made_by: Sequence[int]) -> Sequence[int]:
+    """These rows and copies of them, if nothing but products reads them; else none."""
+    makers = dict.fromkeys(made_by)
+    pending = list(makers)
+    while pending:
+        for user in rows.links.users(pending.pop()):
+            inside = {rows.opcodes[one] for one in rows.inside(user)}
+            if user in makers or not inside.isdisjoint(_PRODUCTS):
+                continue
+            if not inside <= _COPIES:
+                return ()
+            makers[user] = None
+            pending.append(user)
+    return tuple(makers)
 
 
 def _one_hot(rows: ProgramRows, row: int) -> tuple[int, list[int]]:

@@ -71,6 +71,26 @@ def test_rows_that_something_else_reads_are_made_anyway() -> None:
     assert found["share"] == 0.5
 
 
+COPY = op("copy.1", "copy", "f32[1024,8000]", "one_hot")
+CHANGES = op("changes", "parameter", "f32[1024,128]", parameter_number=2)
+
+
+LOG = op("log.1", "log", "f32[1024,8000]", "copy.1")
+
+
+@pytest.mark.parametrize(
+    ("result", "other", "share"),
+    [
+        pytest.param("f32[8000,128]", (), 0.75, id="with the copy of the rows for it"),
+        pytest.param("f32[8000,128]", (LOG,), 0.6, id="rows that something else reads are made anyway"),
+        pytest.param("f32[1024,1024]", (), 0.65, id="of another product the copy alone"),
+    ],
+)
+def test_the_gradient_of_the_table(result: str, other: tuple[Any, ...], share: float) -> None:
+    proto = embedding(also=(COPY, CHANGES, op("dot.2", "dot", result, "copy.1", "changes"), *other))
+    assert told("one_hot_product", cpu([*OPS[:2], ("copy.1", 5), ("dot.2", 10)], proto=proto))["share"] == share
+
+
 def test_in_one_fusion() -> None:
     inside = [
         op("tokens.2", "parameter", "s32[1024]", parameter_number=0),

@@ -1,8 +1,8 @@
 """Products with one-hot rows look up rows of a large table: they multiply all of the table to read a few rows.
 
-Fires if such products with tables of at least {LEAST_ENTRIES} rows, and the ops that make the one-hot rows for them,
-take at least {PRODUCT_SHARE:.0%} of the time from step to step. The program shows them: an operand compares indices
-with 0, 1, 2 and so on along the dimension that the product sums over.
+Fires if such products with tables of at least {LEAST_ENTRIES} rows, those of their gradients, and the ops that make
+the one-hot rows for them take at least {PRODUCT_SHARE:.0%} of the time from step to step. The program shows them: an
+operand compares indices with 0, 1, 2 and so on along the dimension that the product sums over.
 
 Index the table instead. On TPUs small tables may be faster as products; there compare both.
 """
@@ -14,7 +14,7 @@ from dataclasses import replace
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, time_ps, work_of
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
 from tpu_profile_plugin.analysis.hlo.one_hot import looked_up
@@ -45,23 +45,26 @@ _TELLING = Telling(
 def gather(host: HostView) -> OpKind | Silence:
     """The products with one-hot rows of one host, and the ops that only make the rows for them."""
     work = work_of(host)
-    products, entries, rows = list[ProgramOp](), list[int](), set[tuple[int, int]]()
-    for op in (op for op in work.in_programs if op.nature is Nature.MATRIX):
-        found = looked_up(op.rows, op.at)
-        if found is not None and found[0] >= LEAST_ENTRIES:
-            products.append(op)
-            entries.append(found[0])
-            rows |= {(id(op.rows), row) for row in found[1]}
+    found = [
+        (op, look_up)
+        for op in work.in_programs
+        if op.nature is Nature.MATRIX and (look_up := looked_up(op.rows, op.at)) and look_up.entries >= LEAST_ENTRIES
+    ]
+    tables = {(id(op.rows), one.entries): one.entries for op, one in found if not one.is_gradient}
+    found = [(op, one) for op, one in found if (id(op.rows), one.entries) in tables]
+    products = [op for op, _ in found]
+    rows = {(id(op.rows), row) for op, one in found for row in one.makers}
     making = [op for op in work.in_programs if (id(op.rows), op.at) in rows]
     kind = op_kind(host, [*products, *making], PRODUCT_SHARE)
     if not products:
         return kind if work.in_programs else UNREAD
+    entries = next(iter(tables.values()))
     return replace(
         kind,
-        what=f"a look-up in a table of {entries[0]} rows",
+        what=f"a look-up in a table of {entries} rows",
         evidence=(
             Evidence("The products alone, of this time", 100 * time_ps(products) / kind.ops_ps, "%"),
-            Evidence("Rows of the table", entries[0]),
+            Evidence("Rows of the table", entries),
         ),
         advice=_advice(on_tpus=host.summary.environment.hardware is Hardware.TPU),
         confidence="medium",
