@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -91,6 +92,27 @@ def _most(counted: list[tuple[int, str, str, str]]) -> OpInputs:
     shapes, types = max(recorded, key=lambda key: (recorded[key], key), default=("", ""))
     stack = next((stack for *_, stack in sorted(counted, key=lambda entry: -entry[0]) if stack), "")
     return OpInputs(shapes, types, stack, len(recorded))
+
+
+Shape = tuple[int, ...]
+Operands = list[list[Shape]]
+"""The shapes of each: one of a tensor, several of a list of tensors, none of what is neither."""
+
+
+def operand_shapes(text: str) -> Operands:
+    """The shapes of operands as recorded; empty if they cannot be read."""
+    try:
+        operands = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [_shapes(one) for one in operands] if isinstance(operands, list) else []
+
+
+def _shapes(operand: object) -> list[Shape]:
+    if not isinstance(operand, list):
+        return []
+    shapes = operand if operand and isinstance(operand[0], list) else [operand]
+    return [tuple(one) for one in shapes if isinstance(one, list) and all(isinstance(size, int) for size in one)]
 
 
 def dtype_of(types: str, kernel: str = "") -> str:

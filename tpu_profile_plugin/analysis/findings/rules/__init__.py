@@ -32,6 +32,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     slow_device,
     sparse_core_wait,
     unchanged_work,
+    unread_gradients,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
     debug_callbacks,
@@ -83,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     replicated_work.RULE,
     unchanged_work.RULE,
     repeated_work.RULE,
+    unread_gradients.RULE,
     buffer_copies.RULE,
     conversions.RULE,
     recomputation.RULE,

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.communication.barriers import BarrierTime, barrier_time, barriers, may_have_barriers
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
@@ -20,10 +21,7 @@ from tpu_profile_plugin.units import PS_PER_MS
 BARRIER_PERCENT = 10.0
 """Percent of the step at barriers, as in XProf's BarrierCoresRule."""
 
-ADVICE = Advice(
-    "Look for a host or core that is late: the others wait at the barrier until it arrives. Uneven batches, an input "
-    "pipeline that is slower on one host, and a slow network link are the usual reasons."
-)
+ADVICE = PARTS["barriers"]
 
 
 def gather(host: HostView) -> BarrierTime | None:

@@ -20,16 +20,11 @@ from tpu_profile_plugin.analysis.findings.evidence.device.collectives import (
 )
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import in_words, shares
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
-ADVICE = Advice(
-    "Give the value the sharding that its next use needs, where it is made, so that it does not change in between. "
-    "Parameters that are sharded to save memory are gathered for each use: a larger batch computes more per gather.",
-    jax="Let the value keep one sharding from where it is made to where it is used: align in_shardings, out_shardings "
-    "and with_sharding_constraint of the ops around this line. Parameters that are sharded to save memory are gathered "
-    "for each use: a larger batch computes more per gather.",
-)
+ADVICE = PARTS["resharding"]
 
 
 def judge(run: RunView, parts: Sequence[Collectives]) -> Finding | Silence:

@@ -16,7 +16,8 @@ from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE, ONE_HOST
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth, most_of_it, of_collective
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import MIB
 
@@ -26,14 +27,7 @@ networks between slices or machines ten times slower or more."""
 LARGE_MIB = 1
 """Smaller messages take their latency, whatever the bandwidth."""
 
-ADVICE = Advice(
-    "Send less over the links between hosts: reduce inside a host or slice first and exchange one shard per device, "
-    "keep axes with much communication (tensor parallelism, gathered parameters) inside, and data parallelism outside. "
-    "If the links should be faster, look at the network between these hosts.",
-    jax="Order the mesh so that axes with much communication lie inside a slice or host, and data parallelism between "
-    "them (mesh_utils.create_hybrid_device_mesh), and exchange gradients in bfloat16. If the links should be faster, "
-    "look at the network between these hosts.",
-)
+ADVICE = PARTS["slow links"]
 
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:

@@ -23,7 +23,8 @@ from tpu_profile_plugin.analysis.devices.across_hosts import sum_by_step
 from tpu_profile_plugin.analysis.devices.model import device_names
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, LEAST_SHARE, Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import balance_of, explains
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -32,22 +33,10 @@ from tpu_profile_plugin.units import PS_PER_MS
 ARRIVAL_SHARE = LATE_SHARE
 """Share of all waits in collectives that is for the late device: chance spreads waits evenly."""
 
-ADVICE = Advice(
-    "Give every device the same amount of work: look for branches on the device's index, uneven shards or batches, and "
-    "work that only one device or process does. The collective itself is not slow; it waits for the last device.",
-    jax="Look for work that only some devices do: lax.cond on lax.axis_index, jax.process_index() == 0, uneven shards, "
-    "experts or pipeline stages of unequal size. The collective itself is not slow; it waits for the last device.",
-    tensorflow="Look for work that only one replica does (the chief's summaries, callbacks or evaluation) and for "
-    "replicas with larger batches. The collective itself is not slow; it waits for the last device.",
-    pytorch="Look for work behind `if rank == 0` and for ranks with longer sequences or more samples. The collective "
-    "itself is not slow; it waits for the last rank.",
-)
+ADVICE = PARTS["late device"]
 
 
-LATE = Advice(
-    "Look at what this device or its host does before the collective: waiting for input, a host that launches late or "
-    "does other work such as checkpoints and logs, another process on its cores. The others only wait for it."
-)
+LATE = PARTS["late host"]
 
 
 def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:

@@ -20,24 +20,16 @@ from tpu_profile_plugin.analysis.communication.balance import Balance, host_bala
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import most_waited_in
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import EXPOSED_SHARE, Lost
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 EXPLAINED = 0.5
 """Least share of the measured waits that the ops of the devices explain: with less, something else delays them."""
 
-_UNEVEN = Advice(
-    "Divide the work evenly: sort or pack samples by length, balance experts and shards, and give every device as many "
-    "iterations as the others. Each collective waits for the device with most work.",
-    jax="Divide the work evenly: loops and branches whose length depends on the device's data (while_loop, "
-    "lax.cond on lax.axis_index, ragged shards, experts) should do the same on every device. Each collective waits "
-    "for the device with most work.",
-)
-_TURNS = Advice(
-    "Keep all stages busy: more and smaller microbatches, stages of equal length, or a schedule that interleaves "
-    "several stages per device (1F1B). While the pipeline fills and drains, devices wait for their turn."
-)
+_UNEVEN = PARTS["uneven work"]
+_TURNS = PARTS["work in turns"]
 
 
 @once

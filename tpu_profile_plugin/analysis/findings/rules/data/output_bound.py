@@ -13,16 +13,14 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 OUTPUT_SHARE = 0.05
 """Least share of the time: XProf's limit for a moderate bottleneck."""
-ADVICE = Advice(
-    "Send results to the host every N-th step, or only those that are needed there. Several steps in one program send "
-    "them once."
-)
+ADVICE = PARTS["output"]
 
 
 def gather(host: HostView) -> bool:

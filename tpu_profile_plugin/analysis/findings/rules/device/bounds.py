@@ -13,26 +13,13 @@ from dataclasses import dataclass, replace
 
 from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 BUSY_PERCENT, FREE_PERCENT = 70.0, 50.0
 """Percent of a peak above which a resource limits a program, and below which the other one is free: XProf's limits."""
-ARITHMETIC = Advice(
-    "The devices are used well; only less or cheaper arithmetic makes a step shorter: 16-bit or 8-bit products, a "
-    "sparser model, no recomputation that memory does not require. More devices shorten the step, too."
-)
-BANDWIDTH = Advice(
-    "Move fewer bytes per computed value: larger batches, 16-bit or 8-bit data, fused elementwise ops, values "
-    "recomputed instead of stored. The matrix units have capacity to spare.",
-    jax="Move fewer bytes per computed value: larger batches, bfloat16, one jitted function so that XLA fuses "
-    "elementwise ops, jax.checkpoint for cheap values. The matrix units have capacity to spare.",
-    tensorflow="Move fewer bytes per computed value: larger batches, mixed precision, jit_compile=True so that XLA "
-    "fuses elementwise ops. The matrix units have capacity to spare.",
-    pytorch="Move fewer bytes per computed value: larger batches, autocast to bfloat16, torch.compile so that "
-    "elementwise ops are fused. The matrix units have capacity to spare.",
-    pytorch_xla="Move fewer bytes per computed value: larger batches, autocast to bfloat16, one graph per step so "
-    "that elementwise ops are fused. The matrix units have capacity to spare.",
-)
+ARITHMETIC = PARTS["compute bound"]
+BANDWIDTH = PARTS["memory bound"]
 
 
 @dataclass(frozen=True, slots=True)

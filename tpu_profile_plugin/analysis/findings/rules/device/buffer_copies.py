@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.buffer_copies import COPY, ProgramCopies, Why
 from tpu_profile_plugin.units import KIB, MIB
 
@@ -51,26 +52,9 @@ COPY_SHARE = 0.1
 less is gained than by most other changes."""
 LEAST_SIZE = f"{LEAST_BYTES // KIB} KiB"
 
-_NOT_DONATED = Advice(
-    "Let the program overwrite this argument in place: donate its buffer if the caller does not use it again after the "
-    "call. Every call copies it before the first write.",
-    jax="Donate the argument: jax.jit(step, donate_argnames=...) or donate_argnums, and use only the returned value "
-    "afterwards. Every call copies the argument before the first write to it.",
-    tensorflow="Keep the value in a tf.Variable and update it with assign or scatter_update instead of passing it in "
-    "and returning it. Every call copies the argument before the first write to it.",
-)
-_ARGUMENT = Advice(
-    "Pass only the part of this argument that the program changes, or build the changed value inside the program. The "
-    "caller keeps the old buffer, so every call copies all of it before the first write."
-)
-_CARRIED = Advice(
-    "Change the loop so that the carried value is read before it is written, and only by slices: an iteration that "
-    "still needs the old value after writing the new one copies the whole buffer. Collect per-iteration results as "
-    "the loop's outputs, and keep values that do not change outside the loop's state.",
-    jax="Read from the carry before you update it, update it with .at[i].set or lax.dynamic_update_slice, and return "
-    "per-iteration results as the scan's outputs (ys) rather than in the carry. An iteration that needs the old value "
-    "after writing the new one copies the whole buffer.",
-)
+_NOT_DONATED = PARTS["not donated"]
+_ARGUMENT = PARTS["copied argument"]
+_CARRIED = PARTS["copied in a loop"]
 _WHY = {
     Why.NOT_DONATED: ("argument {} is overwritten but not donated", _NOT_DONATED),
     Why.ARGUMENT: ("argument {} is overwritten and kept by the caller", _ARGUMENT),

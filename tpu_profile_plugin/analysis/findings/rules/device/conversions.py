@@ -14,7 +14,8 @@ from dataclasses import replace
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, in_words, shares, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.shapes import leaves, type_name
 
 CONVERSION_SHARE = 0.1
@@ -24,19 +25,8 @@ takes a few percent."""
 _CONVERTS = re.compile(r"(?:^|/)(?:convert_element_type|Cast|_to_copy|convert)(?:[_.\d]*)$")
 """The framework's op that converts: the program asks for it."""
 _KINDS = 3
-_ASKED = Advice(
-    "Keep the value in one type: convert it where it is made or stored, once, not in every step or layer. An op that "
-    "only converts reads and writes the whole value and computes nothing.",
-    jax="Cast once, outside the jitted step or the scan, and store the value in the type that the products use; "
-    "remove pairs of astype that undo each other. An op that only converts reads and writes the whole value.",
-    tensorflow="Store the value in the type that the products use, or set the precision by a policy "
-    "(mixed_bfloat16) instead of tf.cast around single ops. An op that only converts reads and writes the whole value.",
-)
-_ADDED = Advice(
-    "The compiler converts because this device has no such op in the program's type, or because neighbouring ops have "
-    "different types. Use the type that the device computes in (float32 on CPUs), and the same one for ops that follow "
-    "each other."
-)
+_ASKED = PARTS["conversions"]
+_ADDED = PARTS["conversions by the compiler"]
 
 
 _TELLING = Telling(

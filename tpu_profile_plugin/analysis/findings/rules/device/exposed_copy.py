@@ -18,7 +18,8 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ReadOp
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
@@ -35,17 +36,8 @@ _HOST_SPACE = 5
 """Number of the host's memory in HLO layouts."""
 
 
-_HOST = Advice(
-    "Keep this value in the device's memory, or offload less: the link to the host's memory is far slower than HBM. "
-    "Where it does not fit, start the copy earlier so that more computation hides it.",
-    jax="Keep this value in device memory, or offload less of it (memory_kind='pinned_host', offload policies of "
-    "jax.checkpoint): the link to the host is far slower than HBM. Where it does not fit, recompute it with "
-    "jax.checkpoint, or offload what is needed much later so that computation hides the copy.",
-)
-_OTHER = Advice(
-    "Let more computation run while the copy is under way, or make the copied value smaller. A copy between memories "
-    "that the next op waits for costs its whole time."
-)
+_HOST = PARTS["copies to the host's memory"]
+_OTHER = PARTS["exposed copies"]
 
 
 def gather(host: HostView) -> OpKind | None:

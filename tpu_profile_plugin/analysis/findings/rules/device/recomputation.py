@@ -14,7 +14,8 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import layout_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.memory.allocations import device_memory
 from tpu_profile_plugin.analysis.ops.op_tables import is_rematerialized
 from tpu_profile_plugin.units import MIB
@@ -26,17 +27,8 @@ NEEDED_SHARE = 0.5
 """A program that recomputes and still needs half of the memory may not fit without: values kept for the backward pass
 commonly double the peak."""
 
-_CHOICE = Advice(
-    "Recompute less: keep the results of matrix products, recompute only cheap values that take much memory, or none "
-    "if memory suffices without. Every recomputed op runs twice.",
-    jax="Let jax.checkpoint (jax.remat) keep costly values: policy=jax.checkpoint_policies.dots_saveable or "
-    "dots_with_no_batch_dims_saveable, or wrap fewer layers, or none if memory suffices. Every recomputed op runs "
-    "twice.",
-)
-_COMPILER = Advice(
-    "The compiler recomputes because it estimates that the program does not fit into memory otherwise. Reduce what is "
-    "live at the peak: a smaller batch, 16-bit activations, donated arguments, sharded parameters."
-)
+_CHOICE = PARTS["recomputation"]
+_COMPILER = PARTS["recomputation by the compiler"]
 
 
 _TELLING = Telling(

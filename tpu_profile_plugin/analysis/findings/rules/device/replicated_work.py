@@ -13,7 +13,8 @@ from dataclasses import replace
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 
 REPEATED_SHARE = 0.1
@@ -23,15 +24,7 @@ whole ones, which takes up to 3% of it."""
 _REPLICATED = 0
 """Type of a sharding, `xla.OpSharding.Type`."""
 _TELLS_APART = frozenset(("partition-id", "replica-id", "rng-get-and-update-state", "infeed", "recv"))
-ADVICE = Advice(
-    "Divide the work: give each device its part of the batch instead of all of it. What every device gets whole, every "
-    "device computes whole, and more devices make no step shorter.",
-    jax="Shard the batch over the mesh: jax.device_put(batch, NamedSharding(mesh, PartitionSpec('data'))), or "
-    "in_shardings of jax.jit, with a mesh axis for the batch's first dimension. With all arguments replicated "
-    "(PartitionSpec()) every device computes the whole step.",
-    pytorch_xla="Mark the batch as sharded: torch_xla.distributed.spmd.mark_sharding(batch, mesh, ('data', None)). "
-    "With all inputs replicated every device computes the whole step.",
-)
+ADVICE = PARTS["replicated work"]
 _TELLING = Telling(
     "{what}, which costs up to {share:.1%} of the {base}{most}",
     "Work that several devices repeat takes {share:.1%} of the {base}.",

@@ -14,7 +14,8 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.common.reasons import FEW_DEVICES
 from tpu_profile_plugin.analysis.communication.balance import FEWEST_DEVICES, FEWEST_OPS, Balance
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.rules.communication.uneven_work import balance_of
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
@@ -24,10 +25,7 @@ AGREE = 0.8
 """Least share of the time in ops that are slower by at least half as much: an op that has more to do on one device, or
 waits for memory that others use, is slow alone."""
 
-ADVICE = Advice(
-    "Look at this device's clock, power limit and temperature, and at other processes that use it or its host. If it "
-    "stays slow in other programs, leave it out or have it replaced: every collective waits for the slowest device."
-)
+ADVICE = PARTS["slow device"]
 
 
 def judge(run: RunView, parts: Sequence[Balance | None]) -> Finding | Silence:

@@ -14,7 +14,8 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, run_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.steps.step_table import PART_OF_CATEGORY, TpuPart
@@ -22,10 +23,7 @@ from tpu_profile_plugin.analysis.steps.step_table import PART_OF_CATEGORY, TpuPa
 SPARSE_SHARE = 0.10
 """Least share of the steps: XProf's limit."""
 _OTHERS = Silence("Only TPUs have SparseCores.")
-ADVICE = Advice(
-    "Overlap embedding lookups with dense computation (pipelined embeddings), or make them smaller: fewer or narrower "
-    "tables, fewer ids per step. The TensorCore does nothing until the SparseCore has finished."
-)
+ADVICE = PARTS["waits for sparse cores"]
 
 
 def gather(host: HostView) -> OpKind | Silence:

@@ -19,7 +19,8 @@ from tpu_profile_plugin.analysis.blame.origin import common, of_program, shared
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, judge_kind, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.unchanged import Unchanged
 
@@ -28,19 +29,12 @@ UNCHANGED_SHARE = 0.1
 _MOST_ARGUMENTS, _LEAST_ARGUMENT = 4, 0.1
 """So many arguments are named, each of which so much of the work depends on."""
 
-_ONCE = Advice(
-    "It depends on no argument, so that every step computes the same: compute it once, before the loop, and pass the "
-    "result."
-)
+_ONCE = PARTS["unchanged work"]
 _NETWORK = 4
 """So many arrays under one name are the weights of a network; fewer may be a batch, which is another in each step."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*(?:\[['\w]+\])?")
 
-_IF_SAME = Advice(
-    "It depends on no result of the step before. If these arguments are the same in several steps (a prompt, a graph, "
-    "frozen weights, the encoder's output while decoding), compute it once, before the loop, and pass the result; if "
-    "they are new data of each step, nothing is wasted."
-)
+_IF_SAME = PARTS["work from some arguments"]
 _TELLING = Telling(
     "{share:.1%} of the {base} does not depend on the step before: {what}",
     "Work that does not depend on the step before takes {share:.1%} of the {base}.",

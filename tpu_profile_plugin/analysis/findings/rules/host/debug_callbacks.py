@@ -20,10 +20,11 @@ from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, join, no_time, subtract, times_of
 from tpu_profile_plugin.analysis.devices.cpu_tf import NAME as CPU_TENSORFLOW
 from tpu_profile_plugin.analysis.devices.model import Device, Op, busy
+from tpu_profile_plugin.analysis.findings import part_advice
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.places import event, lasting, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter
@@ -122,14 +123,7 @@ def _events(names: Sequence[str], row: U32, begin: I64, end: I64) -> _Calls:
     return _Calls(times, int(python.sum()), name, name.rpartition(":")[2])
 
 
-ADVICE = Advice(
-    "Remove the call into Python from the compiled step, or make it every N-th step. Return what it needs as a result "
-    "of the step and handle it on the host after the next step is launched.",
-    jax="Remove jax.debug.print and the callbacks from the jitted step, or put them under jax.lax.cond so that they "
-    "run every N-th step. Values for logs are better returned from the step, from a lax.scan as its stacked outputs.",
-    tensorflow="Replace tf.py_function and tf.numpy_function by TensorFlow ops, and tf.print by a metric that is read "
-    "every N-th step. Python runs one call at a time and outside of the graph's threads.",
-)
+ADVICE = part_advice.PARTS["debug callbacks"]
 
 
 def gather(host: HostView) -> HostLoss | None:

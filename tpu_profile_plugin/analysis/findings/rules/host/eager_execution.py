@@ -11,17 +11,14 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 EAGER_SHARE = 0.1
 """Least share of the op time: programs run a few ops outside of their functions."""
-ADVICE = Advice(
-    "Put these ops into a tf.function, which runs them as one graph. Each eager op is launched from Python.",
-    keras="Leave run_eagerly=False in compile(), and move eager ops of callbacks and metrics into the model. Each "
-    "eager op is launched from Python.",
-)
+ADVICE = PARTS["eager execution"]
 
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:

@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from tpu_profile_plugin.analysis.common.op_names import is_outside_compilation
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.statistics import ratio
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, OpOf, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 OUTSIDE_SHARE = 0.05
 """Least share of the devices' op time: less is hardly noticeable."""
-ADVICE = Advice(
-    "Move ops that run on the host (outside compilation) out of the training loop, or run them every N-th step. The "
-    "device waits for each exchange with the host."
-)
+ADVICE = PARTS["outside compilation"]
 
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:

@@ -26,7 +26,8 @@ from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import lost_to
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter, Plane
@@ -139,15 +140,7 @@ EXPLAINED = 0.7
 """Least share of such pauses during which another thread runs Python: with fewer the pauses have another cause, such as
 a busy machine."""
 _CAUSES = "idle_host", "idle_launch", "idle_other", "idle_transfer"
-ADVICE = Advice(
-    "Move the other thread's work to a process of its own, or into code that does not hold Python's lock: NumPy on "
-    "large arrays, or a data loader with worker processes. More threads make it worse; a smaller "
-    "sys.setswitchinterval() only shortens each pause.",
-    tensorflow="Move the other thread's work into the tf.data pipeline as TensorFlow ops, or to a process of its own. "
-    "More Python threads make it worse; a smaller sys.setswitchinterval() only shortens each pause.",
-    pytorch="Move the other thread's work to worker processes (num_workers of the DataLoader), or to code that does "
-    "not hold Python's lock. More threads make it worse.",
-)
+ADVICE = PARTS["python lock"]
 
 
 @once

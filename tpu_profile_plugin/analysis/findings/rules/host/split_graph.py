@@ -19,7 +19,8 @@ from tpu_profile_plugin.analysis.common.spans import Times, union
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns import EventFilter, Plane
@@ -32,14 +33,8 @@ SPLIT = 0.5
 STEPS_OF_GRAPH = 1.5
 """Steps per graph: a loop that ends each step runs at least one, and a recording may cut off the last."""
 
-ADVICE = Advice(
-    "Do not read values of tensors (.item(), print, if) within the step: each read ends the graph, runs it and waits. "
-    "Collect them and read them every N-th step after torch_xla.sync(), or with xm.add_step_closure.",
-)
-MISSING = Advice(
-    "End each step with torch_xla.sync() (xm.mark_step() in older versions), or iterate over a MpDeviceLoader, which "
-    "does. Without it the graph grows over several steps, takes long to compile and keeps their memory.",
-)
+ADVICE = PARTS["split graph"]
+MISSING = PARTS["graph not compiled"]
 
 
 def gather(host: HostView) -> tuple[HostLoss, float] | None:

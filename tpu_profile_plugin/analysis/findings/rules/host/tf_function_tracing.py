@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import expensive_calls
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.thread_ops import EXPENSIVE_SHARE, expensive_functions
 
@@ -22,10 +23,7 @@ TRACED_SHARE = EXPENSIVE_SHARE
 """Least share of tracing and eager execution in the self time of a function, as XProf has it."""
 TRACED_CALLS = 2
 """Fewer are the first call, which every function has."""
-ADVICE = Advice(
-    "Pass tensors in place of Python values, and give the function an input_signature. Each new Python value or shape "
-    "is traced again."
-)
+ADVICE = PARTS["tracing of functions"]
 
 
 def judge(run: RunView, gathered: Sequence[Counter[str]]) -> Finding | Silence:

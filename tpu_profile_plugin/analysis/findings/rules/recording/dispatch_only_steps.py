@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_MS
 
-ADVICE = Advice(
-    "Nothing needs to be changed for speed: the program runs ahead of its devices. For exact times of single steps, "
-    "wait for the result of a step before its marker ends, in a profile only.",
-    jax="Nothing needs to be changed for speed: JAX returns before the devices have finished. For exact times of "
-    "single steps, call jax.block_until_ready on the results inside StepTraceAnnotation, in a profile only.",
-)
+ADVICE = PARTS["dispatch-only steps"]
 
 
 def judge(run: RunView, _: Sequence[object]) -> Finding | Silence:

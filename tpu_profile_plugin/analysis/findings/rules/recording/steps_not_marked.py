@@ -13,27 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.memory.allocations import has_only_allocations
 from tpu_profile_plugin.columns import EventFilter
 from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.units import PS_PER_MS
 
-ADVICE = Advice(
-    "Mark each step of the training loop, so that times per step and what happens between steps can be told apart. "
-    "A marker costs less than a microsecond.",
-    jax="Enclose each step in `with jax.profiler.StepTraceAnnotation('train', step_num=i):`. The fetching of the batch "
-    "belongs inside, so that waits for input count.",
-    tensorflow="Enclose each step in `with tf.profiler.experimental.Trace('train', step_num=i, _r=1):`. The "
-    "fetching of the batch belongs inside, so that waits for input count.",
-    keras="Record with the callback TensorBoard(profile_batch=(10, 20)), which marks the batches. A profile that is "
-    "taken otherwise has no marks of them.",
-    pytorch="Call prof.step() after each step, inside `with torch.profiler.profile(...) as prof`. Otherwise steps can "
-    "only be inferred.",
-    pytorch_xla="Enclose each step in `with xp.StepTrace('train', step_num=i):` (torch_xla.debug.profiler). "
-    "Otherwise steps can only be inferred.",
-)
+ADVICE = PARTS["steps not marked"]
 
 
 def gather(host: HostView) -> bool | None:

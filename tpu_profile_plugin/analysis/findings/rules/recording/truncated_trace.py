@@ -13,21 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.missing_events import FEW, lost_event_messages
 
 CUT_STEPS = 0.20
 """Share of the steps, the last ones, in which a device that worked before has no event."""
 
-ADVICE = Advice(
-    "Record fewer steps, so that the profiler's buffers hold all of them. Numbers about the missing part, such as idle "
-    "time at the end, are not true.",
-    jax="Record fewer steps, or lower host_tracer_level and python_tracer_level in jax.profiler.ProfileOptions. "
-    "Numbers about the missing part, such as idle time at the end, are not true.",
-    tensorflow="Record fewer steps (profile_batch of the TensorBoard callback), or lower the tracer levels in "
-    "ProfilerOptions. Numbers about the missing part, such as idle time at the end, are not true.",
-)
+ADVICE = PARTS["truncated trace"]
 
 
 def gather(host: HostView) -> tuple[tuple[str, int], tuple[int, int]]:
