@@ -18,9 +18,18 @@ from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 _OPTIMIZER = re.compile(r"Optimizer\.step#[^/]*\Z")
-_GRADIENT, _PRODUCT, _UPDATE = (
+_OWN = re.compile(
+    r"Optimizer\.step#(?:A?SGD|Ada(?:delta|factor|grad|m|mW|max)|[NR]Adam|R(?:MS)?prop|Muon)\."
+)
+"""PyTorch's own, which update parameters by its ops; those of others have kernels that are recorded as no op."""
+_GRADIENT, _PRODUCT, _UPDATE, _OF_LISTS = (
     re.compile(rf"{pattern}{PYTORCH_SUFFIX}\Z")
-    for pattern in (r"(?:\A|/)torch::autograd::AccumulateGrad", "aten::(?:addmm|mm)", r"Optimizer\.step#.*/aten::\w+_")
+    for pattern in (
+        r"(?:\A|/)torch::autograd::AccumulateGrad",
+        "aten::(?:addmm|mm)",
+        r"Optimizer\.step#.*/aten::\w+_",
+        r"Optimizer\.step#.*/aten::_(?:foreach|fused)_\w+_",
+    )
 )
 _SHARDED = re.compile(r"reduce_?scatter|fsdp", re.IGNORECASE)
 """Gradients have other shapes than what each rank updates."""
@@ -45,14 +54,17 @@ class UnreadGradients:
 
 def unread_gradients(space: XSpace, plane: Plane) -> UnreadGradients | None:
     """Those of a host's plane; None if shapes are not recorded, or gradients and updates cannot be compared."""
-    if plane.declared.stat_metadata.row(SHAPES) is None or any(map(_SHARDED.search, plane.event_metadata.names)):
+    names = plane.event_metadata.names
+    if plane.declared.stat_metadata.row(SHAPES) is None or any(map(_SHARDED.search, names)):
+        return None
+    if not all(map(_OWN.match, filter(_OPTIMIZER.match, names))):
         return None
     events = _Events(space, plane)
     _, updated_ps = spans_at(plane, events.rows(_OPTIMIZER))
     gradients, updates, products = map(events.rows, (_GRADIENT, _UPDATE, _PRODUCT))
     computed, updated = events.counted(gradients), events.counted(updates)
     unread = computed.keys() - updated.keys()
-    if not len(updated_ps) or len(unread) == len(computed):
+    if not len(updated_ps) or len(unread) == len(computed) or not events.all_known(events.rows(_OF_LISTS)):
         return None
     which = [events.having(gradients, _first, shapes) for shapes in (computed.keys() - unread, unread)]
     products = products[events.having(products, _result, unread)]
@@ -83,6 +95,10 @@ class _Events:
             for shape in _first(self.operands[code]):
                 found[shape] = found.get(shape, 0) + count
         return found
+
+    def all_known(self, rows: I64) -> bool:
+        """Whether each event's first operand has a shape."""
+        return all(_first(self.operands[code]) for code in np.unique(self.code[rows]).tolist())
 
     def having(self, rows: I64, of: Callable[[Operands], Iterable[Shape]], shapes: Set[Shape]) -> Bools:
         """Which events have operands of which one of these shapes is told."""

@@ -114,9 +114,9 @@ def test_in_one_fusion() -> None:
 @pytest.mark.parametrize(("elsewhere", "finds"), [(0.0, True), (0.1, False)])
 def test_one_value_and_zeros_elsewhere(elsewhere: float, finds: bool) -> None:
     entry = [
+        op("iota", "iota", "s32[1024,8000]", dimensions=[1]),
         op("tokens", "parameter", "s32[1024]", parameter_number=0),
         op("table", "parameter", "f32[8000,128]", parameter_number=1),
-        op("iota", "iota", "s32[1024,8000]", dimensions=[1]),
         op("indices", "broadcast", "s32[1024,8000]", "tokens", dimensions=[0]),
         op("eq", "compare", "pred[1024,8000]", "indices", "iota", comparison_direction="EQ"),
         op("one", "constant", "f32[]", literal={"f32s": [1.0]}),

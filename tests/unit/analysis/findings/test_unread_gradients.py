@@ -20,7 +20,7 @@ def shaped(name: str, begin: float, length: float, *shapes: Any) -> Event:
 
 def training(
     *, updated: Any = (HEAD,), update: str = "aten::addcdiv_", head: Any = HEAD, body: Any = BODY, gpu: bool = False,
-    body_first: bool = False, also: Any = (),
+    body_first: bool = False, also: Any = (), optimizer: str = "Adam",
 ) -> bytes:  # fmt: skip
     """Per step 400 us of forward pass, 100 of the head's gradients, 300 of the body's, and an update of some shapes."""
     events: list[Event] = list(also)
@@ -33,7 +33,7 @@ def training(
         events += [shaped("aten::mm", of_body, 190, [16, 8], [8, 32])]
         events += [shaped("aten::mm", of_body + 190, 90, [64, 16], [16, 32])]
         events += [shaped("torch::autograd::AccumulateGrad", of_body + 280, 10, body)]
-        events += [event("user_annotation", "Optimizer.step#Adam.step", at + 820, 100)]
+        events += [event("user_annotation", f"Optimizer.step#{optimizer}.step", at + 820, 100)]
         for row, shape in enumerate(updated):
             events += [shaped(update, at + 825 + 10 * row, 8, shape, shape, [])]
         if gpu:
@@ -76,6 +76,12 @@ def test_on_gpus_the_kernels_that_the_backward_pass_launches() -> None:
         pytest.param({"updated": ([1],)}, "No gradients and updates of known", id="no gradient is read"),
         pytest.param(
             {"also": [op("c10d::_reduce_scatter_base_", 900, 10)]}, "No gradients and updates of known", id="sharded"
+        ),
+        pytest.param({"optimizer": "FusedAdam"}, "No gradients and updates of known", id="an optimizer of others"),
+        pytest.param(
+            {"updated": (HEAD, []), "update": "aten::_foreach_add_"},
+            "No gradients and updates of known",
+            id="a list that is not known",
         ),
         pytest.param({"head": "x", "body": [[2], "y", ["z"]]}, "No gradients and updates", id="shapes that are none"),
     ],
