@@ -90,7 +90,7 @@ class BottleneckFacts:
     @property
     def cpu_budget(self) -> int | None:
         """Number of CPUs that tf.data may use; None if it is not recorded."""
-        stages = (*self.consumers[::-1], self.own)
+        stages = (*self.consumers, self.own)
         return next((stage.settings.cpu_budget for stage in stages if stage.settings.cpu_budget is not None), None)
 
 
