@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from contextlib import ExitStack
@@ -167,3 +168,35 @@ def test_the_client_loads_beside_the_protobuf_of_tensorflow(tmp_path, name, vers
     with serving() as fake:
         values = {"root": root, "address": fake.address, "logdir": str(tmp_path), "size": len(XSPACE)}
         frameworks.run_program(python, CAPTURE, version=version, **values)
+
+
+SAMPLED = """
+import pathlib, sys, time
+sys.path.insert(0, {root!r})
+import tensorflow as tf
+from tpu_profile_plugin.recording.profilers import Wanted, imported
+
+def save():
+    time.sleep(0.02)
+
+f = tf.function(lambda x: tf.reduce_sum(x @ x))
+x = tf.ones((200, 200))
+f(x)
+profiler, _ = imported("tensorflow", Wanted())
+profiler.begin(pathlib.Path({logdir!r}))
+for number in range(5):
+    with profiler.step("train", number):
+        f(x).numpy()
+        save()
+profiler.end()
+"""
+
+
+def test_functions_are_sampled_where_tensorflow_records_none(tmp_path):
+    root = str(Path(tpu_profile_plugin.__file__).parents[1])
+    frameworks.run_program(frameworks.python_of("tf"), SAMPLED, root=root, logdir=str(tmp_path))
+    (run,) = tpu_profile_plugin.open(tmp_path).runs()
+    assert run.problems == []
+    first = next(iter(run.findings()))
+    assert re.search(r"^Devices wait .* of the step .*<string>:\d+ save", first.title), first.title
+    assert first.share > 0.5

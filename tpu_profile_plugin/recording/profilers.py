@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import importlib
+import re
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from tpu_profile_plugin.errors import BadRequest, NotAvailable
+from tpu_profile_plugin.recording.stacks import Sample, Sampler, Span, functions
 
 
 @dataclass(frozen=True)
@@ -87,17 +91,62 @@ class Jax(Profiler):
 
 
 class TensorFlow(Profiler):
-    """TensorFlow, by `tf.profiler.experimental`."""
+    """TensorFlow, by `tf.profiler.experimental`; after 2.15 it records no Python functions, so stacks are sampled."""
 
     module, name = "tensorflow", "TensorFlow"
+
+    _MARK = "tpu-profile: samples of stacks begin"
+    """The event that tells the thread's line, and its clock."""
+    _sampler: Sampler | None = None
+    _marked_ns: int
+    _directory: Path
 
     def begin(self, directory: Path) -> None:
         profiler = self.framework.profiler.experimental
         options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=int(self.wanted.python))
         profiler.start(str(directory), options)
+        self._directory = directory
+        version = re.match(r"(\d+)\.(\d+)", self.framework.__version__)
+        if self.wanted.python and version and (int(version[1]), int(version[2])) > (2, 15):
+            with profiler.Trace(self._MARK):
+                self._marked_ns = time.perf_counter_ns()
+            self._sampler = Sampler()
 
     def end(self) -> None:
+        sampler, self._sampler = self._sampler, None
+        if sampler is not None:
+            sampler.stop()
         self.framework.profiler.experimental.stop()
+        if sampler is not None:
+            messages = importlib.import_module("tensorflow.tsl.profiler.protobuf.xplane_pb2")
+            for file in self._directory.glob("plugins/profile/*/*.xplane.pb"):
+                space = messages.XSpace.FromString(file.read_bytes())
+                for plane in space.planes:
+                    self._add(plane, sampler.samples)
+                file.write_bytes(space.SerializeToString())
+
+    def _add(self, plane: Any, samples: Sequence[Sample]) -> None:
+        """Puts functions of sampled stacks on the line of their thread, in place of the mark, if the plane has it."""
+        names = {number: one.name for number, one in plane.event_metadata.items()}
+        numbers = {name: number for number, name in names.items()}
+        for line in plane.lines:
+            at = next((i for i, one in enumerate(line.events) if names.get(one.metadata_id) == self._MARK), None)
+            if at is None:
+                continue
+            first_ns = line.timestamp_ns
+            shift = first_ns + line.events[at].offset_ps // 1000 - self._marked_ns
+            del line.events[at]
+            events = [
+                Span("", begin, begin + one.duration_ps // 1000)
+                for one in line.events
+                for begin in [first_ns + one.offset_ps // 1000]
+            ]
+            for name, begin, end in functions([Sample(one.ns + shift, one.calls) for one in samples], events):
+                number = numbers.setdefault(name, max(plane.event_metadata, default=0) + 1)
+                plane.event_metadata[number].id, plane.event_metadata[number].name = number, name
+                since = max(begin - first_ns, 0)
+                duration_ps = (end - first_ns - since) * 1000
+                line.events.add(metadata_id=number, offset_ps=since * 1000, duration_ps=duration_ps)
 
     def step(self, name: str, number: int) -> AbstractContextManager[Any]:
         mark: AbstractContextManager[Any] = self.framework.profiler.experimental.Trace(name, step_num=number, _r=1)

@@ -211,7 +211,7 @@ NO_FRAMES = Reason(
     "Python functions were not recorded.",
     Advice(
         "`tpu-profile capture --python-tracer 1` records them.",
-        tensorflow="with `tpu-profile capture --python-tracer 1`, TensorFlow up to 2.15 records them.",
+        tensorflow="tpu_profile_plugin.profile() in the program records them, in every version of TensorFlow.",
         pytorch="with_stack=True of torch.profiler.profile records them.",
         pytorch_xla="`tpu-profile capture --python-tracer 1` records them.",
     ),

@@ -18,9 +18,7 @@ from tpu_profile_plugin.columns import stats as read
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 _OPTIMIZER = re.compile(r"Optimizer\.step#[^/]*\Z")
-_OWN = re.compile(
-    r"Optimizer\.step#(?:A?SGD|Ada(?:delta|factor|grad|m|mW|max)|[NR]Adam|R(?:MS)?prop|Muon)\."
-)
+_OWN = re.compile(r"Optimizer\.step#(?:A?SGD|Ada(?:delta|factor|grad|m|mW|max)|[NR]Adam|R(?:MS)?prop|Muon)\.")
 """PyTorch's own, which update parameters by its ops; those of others have kernels that are recorded as no op."""
 _GRADIENT, _PRODUCT, _UPDATE, _OF_LISTS = (
     re.compile(rf"{pattern}{PYTORCH_SUFFIX}\Z")
