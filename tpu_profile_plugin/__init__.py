@@ -24,7 +24,7 @@ from typing import Any
 
 from tpu_profile_plugin.version import __version__
 
-__all__ = ["ProfileData", "__version__", "capture", "open", "profile", "steps"]
+__all__ = ["ProfileData", "__version__", "capture", "keras_steps", "open", "profile", "steps"]
 
 
 def open(source: Any, executor: str = "") -> Any:
@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tpu_profile_plugin.capture")
     if name == "ProfileData":
         return importlib.import_module("tpu_profile_plugin.profile_data").ProfileData
-    if name in ("profile", "steps"):
+    if name in ("keras_steps", "profile", "steps"):
         return getattr(importlib.import_module("tpu_profile_plugin.recording"), name)
     raise AttributeError(name)
 

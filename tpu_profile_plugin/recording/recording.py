@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from tpu_profile_plugin.errors import BadRequest, NoData
+from tpu_profile_plugin.errors import BadRequest, NoData, NotAvailable
 from tpu_profile_plugin.opening import OpenLogdir, OpenRun, prepare
 from tpu_profile_plugin.recording.profilers import Profiler, Wanted, imported
 
@@ -178,6 +179,31 @@ def steps(work: Iterable[T], name: str = "train") -> Iterator[T]:
         with recording.step(name) if _active is recording else contextlib.nullcontext():
             yield item
             item = next(items, nothing)
+
+
+def keras_steps(name: str = "train") -> Any:
+    """A callback for `fit`: within `profile`, each batch is a step, with what other callbacks do after it.
+
+    Raises NotAvailable if Keras is not imported.
+    """
+    keras = sys.modules.get("keras")
+    if keras is None:
+        raise NotAvailable("Steps of Keras need Keras: import it before.")
+
+    class Steps(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self._step = contextlib.ExitStack()
+
+        def on_train_batch_begin(self, batch: int, logs: object = None) -> None:
+            self._step.close()
+            if _active is not None:
+                self._step.enter_context(_active.step(name))
+
+        def on_train_end(self, logs: object = None) -> None:
+            self._step.close()
+
+    return Steps()
 
 
 def marked(function: F, name: str) -> F:

@@ -224,3 +224,28 @@ def test_a_cell_that_fails_shows_nothing(jax: Jax, monkeypatch: pytest.MonkeyPat
     with pytest.raises(BadRequest, match="usage: %%profile"):
         profile_cell(shell, "--stepp train", "")
     register(shell)
+
+
+def test_batches_of_keras_are_steps(jax: Jax, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    with pytest.raises(NotAvailable, match="import it before"):
+        tp.keras_steps()
+    keras = types.ModuleType("keras")
+    keras.callbacks = types.SimpleNamespace(Callback=object)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keras", keras)
+
+    def fit(callback: Any) -> None:
+        for batch in range(4):
+            callback.on_train_batch_begin(batch)
+            jax.asked.append(f"batch {batch}")
+        callback.on_train_end()
+
+    fit(tp.keras_steps())  # no recording
+    assert jax.asked == [f"batch {batch}" for batch in range(4)]
+    jax.asked.clear()
+    with tp.profile(tmp_path, skip=1, most=2) as recording:
+        fit(tp.keras_steps("fit"))
+    before = ["start", "wait", "stop"]
+    first, second = (["batch 1", "end"], ["batch 2", "end"])
+    assert jax.asked == [*before, "batch 0", "start", "fit 1", *first, "fit 2", *second, "wait", "stop", "batch 3"]
+    assert recording.run.problems == []
