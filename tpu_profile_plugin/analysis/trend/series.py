@@ -44,14 +44,15 @@ _LEAST_LASTING = 0.05
 """What all places share and that lasts is taken away as it is from this share of the step on; less may be noise."""
 _UNEQUAL = 1 / 3
 """When a machine gets busier, the step takes up to this share of the change more or less than most places."""
-_ALONE, _TOGETHER = 0.005, 0.03
-"""Chance of a shift of the step that no place confirms, and of one that places do: each new run is another test."""
+_ALONE, _TOGETHER, _OF_MACHINE = 0.0005, 0.03, 0.005
+"""Chance of a shift of the step that no place confirms, of one that a place does, and of what all places share: each
+new run is another test."""
 _ALONE_PLACES = 0.002
 """Share of false ones among shifts of places that no shift of the step confirms: there are many places, too."""
 _FOLLOWING = ("idle_transfer", "idle_launch", "idle_gap", "idle_other", UNKNOWN, BETWEEN)
 """Parts of the budget that follow from what other places and the machine do: they tell no change by themselves."""
 _CONFIRMING = 0.5
-"""Share of a shift of the step that places have to make to confirm it."""
+"""Share of a shift of the step that a place has to make to confirm it."""
 _MOST_SLOPE = 2.0
 """What a place takes more, at most, as a multiple of what all share."""
 _MAD = 1.4826
@@ -195,7 +196,7 @@ def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     assert conditions is not None
     return Series(
         *(conditions, reason, tuple(runs), step, factor, adjusted, explained, (raw, left), of_places, events),
-        machine=tuple(shifts(factor, _ALONE)) if explained else (),
+        machine=tuple(shifts(factor, _OF_MACHINE)) if explained else (),
     )
 
 
@@ -314,9 +315,9 @@ def _shifted(places: Sequence[PlaceTime], times: F64, step: F64) -> tuple[tuple[
 
 
 def _is_confirmed(shift: Shift, places: Sequence[PlaceSeries]) -> bool:
-    """Whether places that shift there by themselves make most of a shift of the step."""
-    near = [own.delta for one in places for own in one.shifts if abs(own.index - shift.index) <= _NEAR]
-    return sum(near) / shift.delta >= _CONFIRMING
+    """Whether a place that shifts there by itself makes most of a shift of the step: a machine slows many places."""
+    near = (own.delta for one in places for own in one.shifts if abs(own.index - shift.index) <= _NEAR)
+    return any(delta / shift.delta >= _CONFIRMING for delta in near)
 
 
 def _events(
