@@ -49,7 +49,7 @@ class Purpose(IntEnum):
     ALLOCATION = 14
     """Allocates or frees memory of a device, rather than to reuse it."""
     ITERATOR = 15
-    """Makes an input pipeline or its iterator, and starts its workers."""
+    """Makes an input pipeline or its iterator and starts its workers, or frees them."""
     DEBUG = 16
     """What a debug mode adds to each op: stack traces, checks for NaN, dumps."""
     COPY = 17
@@ -153,7 +153,8 @@ _PATTERNS = (
         rf"{_PY}dataloader\.py:\d+ (?:__iter__|_get_iterator|__init__|_reset)\Z"
         rf"|{_PY}(?:dataset_ops|input_lib)\.py:\d+ (?:__iter__|make_\w*iterator)\Z"
         rf"|{_PY}iterator_ops\.py:\d+ (?:__init__|_create_iterator)\Z"
-        r"|^MakeIterator::|^(?:EagerLocalExecute: )?(?:MakeIterator|AnonymousIterator(?:V\d)?)(?:\Z|:)",
+        r"|^MakeIterator::|^(?:EagerLocalExecute: )?(?:MakeIterator|AnonymousIterator(?:V\d)?)(?:\Z|:)"
+        r"|^TFE_DeleteTensorHandle\Z",  # long only if an iterator's threads and buffers end with it
     ),
     (
         Purpose.INPUT,

@@ -426,7 +426,7 @@ def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64, tables: float
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        SUMMARIES if summaries else advice_of_ops(group.nature, what, ordinary=ordinary, often=often),
+        SUMMARIES if summaries else advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often),
         (host,),
         () if ordinary else lost.segments,
     )
@@ -445,10 +445,17 @@ def _called(group: OpGroup) -> str:
     return framework if framework and group.name in ("custom-call", "while", "call", "conditional") else group.name
 
 
+_PROGRAM = re.compile(r"jit\((\w{1,100})\)/")
+
+
 def _told(group: OpGroup) -> str:
-    """The places that share a group's time: "54% in train.py:41 denoise, 43% in train.py:35 encode"."""
+    """The places that share a group's time: "54% in train.py:41 denoise, 43% in train.py:35 encode"; where no function
+    is known, the jitted one: "in next_token".
+    """
     places = group.places[:2]
-    alone = len(places) < _SEVERAL and "".join(place for place, _ in places).startswith(group.place)
+    if not places and " " not in group.place and (program := _PROGRAM.match(group.framework)):
+        return f"in {program[1]}"
+    alone = group.place and len(places) < _SEVERAL and "".join(place for place, _ in places).startswith(group.place)
     return "" if alone else ", ".join(f"{share:.0%} in {place}" for place, share in places)
 
 

@@ -54,17 +54,21 @@ def advice_of_function(kinds: Sequence[str]) -> Advice:
     return _of_kind(kinds[0], "function") if kinds else HOST
 
 
-def advice_of_ops(nature: Nature, kind: str, *, ordinary: bool, often: bool = False) -> Advice:
-    """For ops; `ordinary`: they may be the work of a model; `often`: they run many times per step."""
+def advice_of_ops(nature: Nature, kind: str, within: str = "", *, ordinary: bool, often: bool = False) -> Advice:
+    """For ops, by what they are called or, of rare ones, what they are a part of; `ordinary`: they may be the work of a
+    model; `often`: they run many times per step.
+    """
     advice = HOST if nature is Nature.RANGE else PARTS.get(nature.value)
     if advice is None or (ordinary and nature not in (Nature.ELEMENTWISE, Nature.EAGER)):
         rest = "movement" if nature is Nature.MOVEMENT else "rare"
-        advice = _of_kind(kind, "matrix" if nature is Nature.MATRIX else "ordinary" if ordinary else rest)
+        other = "matrix" if nature is Nature.MATRIX else "ordinary" if ordinary else rest
+        advice = _of_kind(kind, other, within if other == rest else "")
     return led(REPEATED, advice) if often else advice
 
 
-def _of_kind(kind: str, other: str) -> Advice:
-    return Advice(_told("op_advice.txt", kind) or _told("op_advice.txt", f"({other})"))
+def _of_kind(kind: str, other: str, within: str = "") -> Advice:
+    texts = (_told("op_advice.txt", name) for name in (kind, within, f"({other})"))
+    return Advice(next(filter(None, texts)))
 
 
 def _told(file: str, name: str) -> str:

@@ -55,6 +55,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.calls import tree_of
         ("$dataloader.py:500 __iter__", Purpose.ITERATOR),
         ("$dataset_ops.py:480 __iter__", Purpose.ITERATOR),
         ("EagerLocalExecute: MakeIterator", Purpose.ITERATOR),
+        ("TFE_DeleteTensorHandle", Purpose.ITERATOR),
         ("$torch/fx/traceback.py:504 format_stack", Purpose.DEBUG),
         ("CheckNumericsV2:CheckNumericsV2", Purpose.DEBUG),
         ("$frame.py:4060 __getitem__", Purpose.UNKNOWN),

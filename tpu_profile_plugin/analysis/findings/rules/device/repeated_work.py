@@ -1,7 +1,7 @@
 """One program computes what another one computes as well, such as a loss for the log beside the gradient.
 
-Fires if nearly all matrix products of a program are at the same lines and of the same sizes as some of a larger
-program, and the smaller program takes at least {REPEATED_SHARE:.0%} of the time from step to step. That both get the
+Fires if nearly all matrix products of one or several programs are at the same lines and of the same sizes as some of a
+larger program, and the smaller ones take at least {REPEATED_SHARE:.0%} of the time from step to step. That all get the
 same data is not known.
 
 Return all results that are needed from one program.
@@ -22,6 +22,8 @@ from tpu_profile_plugin.analysis.hlo.products import MATRICES
 REPEATED_SHARE = 0.1
 """Share of the step: what a smaller one costs, such as a metric on a few rows, is worth no change of the program."""
 _NEARLY_ALL = 0.95
+_LEAST, _MOST = 0.02, 30
+"""Least share of one program in the ops' time, and most programs that are compared with each other."""
 
 _TELLING = Telling(
     "{share:.1%} of the {base} is computed twice: {what}{most}",
@@ -36,28 +38,29 @@ _Product = tuple[str, tuple[int, ...]]
 
 
 def gather(host: HostView) -> OpKind | Silence:
-    """The ops of the program of one host that repeats products of a larger one, with most time."""
+    """The ops of the programs of one host that repeat products of the same larger one, with most time."""
     programs: dict[int, list[ProgramOp]] = {}
     work = work_of(host)
     for op in work.in_programs:
         programs.setdefault(op.rows.program.program_id, []).append(op)
     if not programs:
         return UNREAD
-    # Those with less time make no finding; at most ten are left, each of which is compared with the others.
-    programs = {number: ops for number, ops in programs.items() if time_ps(ops) >= REPEATED_SHARE * work.counted_ps}
-    products = {number: _products(ops) for number, ops in programs.items()}
-    ranked = sorted(programs, key=lambda number: -time_ps(programs[number]))
-    found = [
-        (programs[small], small, large)
-        for row, large in enumerate(ranked)
-        for small in ranked[row + 1 :]
-        if _repeats(programs[small], products[large])
-    ]
-    if not found:
+    ranked = sorted(programs, key=lambda number: -time_ps(programs[number]))[:_MOST]
+    ranked = [number for number in ranked if time_ps(programs[number]) >= _LEAST * work.counted_ps]
+    products = {number: _products(programs[number]) for number in ranked}
+    repeats: dict[int, list[int]] = {}
+    for row, small in enumerate(ranked):
+        for large in ranked[:row]:
+            if _repeats(programs[small], products[large]):
+                repeats.setdefault(large, []).append(small)
+                break
+    if not repeats:
         return op_kind(host, [], REPEATED_SHARE)
-    ops, small, large = max(found, key=lambda one: time_ps(one[0]))
-    names = host.hlo.programs.names
-    what = f"{names.get(small, small)} repeats products of {names.get(large, large)}"
+    large, several = max(repeats.items(), key=lambda one: sum(time_ps(programs[number]) for number in one[1]))
+    ops = [op for number in several for op in programs[number]]
+    names = [host.hlo.programs.names.get(number, str(number)) for number in (large, *several)]
+    verb = "repeats" if len(several) == 1 else "repeat"
+    what = f"{', '.join(names[1:])} {verb} products of {names[0]}"
     return replace(op_kind(host, ops, REPEATED_SHARE), what=what, advice=PARTS["twice"], confidence="medium")
 
 

@@ -142,7 +142,9 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
 
 def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> NamedPart:
     calls, thread_ps = code.calls, host.blame.thread_ps
-    evaluating = int(thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
+    # Where devices are hardly idle, what the thread does is not summed up.
+    evaluates = calls.purpose[: len(thread_ps)] == Purpose.EVALUATION
+    evaluating = int(thread_ps[evaluates].sum())
     # What most of the time is the program itself, whatever it is called.
     silent = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * thread_ps.sum() else AS_CODE
     most = named_part(host, node, ps, silent)
