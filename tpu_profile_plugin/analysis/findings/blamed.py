@@ -258,6 +258,9 @@ def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
     ops = (_of_ops(run, *group, tables) for group in groups)
     small = (_of_small(run, *group) for group in _over_hosts([(host, one.small) for one, host in known]))
     found = [part for part in (*waits, *ops, *small) if part is not None]
+    if not any((part.shown and not part.usual) or part.lost.share >= LEAST_ANY for part in found):
+        smaller = (_of_ops(run, *group, tables, LEAST_PART) for group in groups)
+        found += sorted(filter(None, smaller), key=lambda part: -part.lost.ps)[:1]
     for group in _over_hosts([(host, one.functions) for one, host in known]):
         found = _with_function(found, _of_function(run, *group))
     return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
@@ -381,15 +384,20 @@ def _tells(group: HostGroup) -> bool:
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
 
 
-def _of_ops(run: RunView, host: str, group: OpGroup, by_part: I64, tables: float) -> Part | None:
-    """Ops of one kind; `tables`: share of the step in look-ups in tables and their gradients."""
+def _of_ops(
+    run: RunView, host: str, group: OpGroup, by_part: I64, tables: float, least_any: float = LEAST_ANY
+) -> Part | None:
+    """Ops of one kind.
+
+    `tables`: share of the step in look-ups in tables and their gradients; `least_any`: as `LEAST_ANY`.
+    """
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
     usual = LEAST_OF_NATURE.get(group.nature, np.inf)
     if group.nature is Nature.OPTIMIZER and tables >= LEAST_TELLING:
         usual = LEAST_DENSE
     ordinary = not rare and lost.share < usual and not group.growth
-    least = LEAST_ANY if ordinary else LEAST_TELLING if _TELLING.search(group.name) else LEAST_PART
+    least = least_any if ordinary else LEAST_TELLING if _TELLING.search(group.name) else LEAST_PART
     if lost.share < least or group.nature is Nature.NOT_COUNTED:
         return None
     what = _called(group)

@@ -36,11 +36,13 @@ def test_rare_ops_from_a_tenth_of_the_step(length, told):
     assert any("sort" in one["title"] for one in largest(cpu("0 5 PjitFunction(f)", ops))) == told
 
 
-@pytest.mark.parametrize(("length", "told"), [(240, False), (260, True)])
-def test_ordinary_work_from_a_quarter_of_the_step_without_a_cost(length, told):
-    ops = f"0 {length} dot.1\n" + "\n".join(
-        f"{length + 30 * i} 30 kind{'abcdefghijklmnopqrstuvwx'[i]}" for i in range(20)
-    )
+@pytest.mark.parametrize(
+    ("length", "sort", "told"), [(240, 110, False), (260, 110, True), (99, 0, False), (101, 0, True)]
+)
+def test_ordinary_work_from_a_quarter_of_the_step_or_from_a_tenth_if_nothing_else_is_known(length, sort, told):
+    kinds, each = "abcdefghijklmnopqrstuvwx", (999 - length - sort) // 24
+    ops = f"0 {length} dot.1\n" + "\n".join(f"{length + each * i} {each} kind{kind}" for i, kind in enumerate(kinds))
+    ops += f"\n{999 - sort} {sort} sort.1" if sort else ""
     found = [one for one in largest(cpu("0 5 PjitFunction(f)", ops)) if "dot" in one["title"]]
     assert bool(found) == told
     assert all(one["saving_ps_per_step"] == 0 and one["segments"] == [] for one in found)
