@@ -33,6 +33,12 @@ _ELEMENTWISE = re.compile(
     r"|where|clamp\w*|_?to(?:_copy)?|lerp|addc(?:mul|div)|square|sin|cos|erf|sign|maximum|minimum|masked_fill"
     r"|(?:logical|bitwise)_\w+|isnan|isinf|floor|ceil|round|remainder|fmod)"
 )
+_OF_TENSORFLOW = re.compile(
+    r"(?:Add(?:V2|N)?|Sub|Mul(?:NoNan)?|(?:Real|Floor)?Div(?:NoNan)?|FloorMod|Pow|Square|SquaredDifference|R?[Ss]qrt|Reciprocal"
+    r"|Expm?1?|Log1?p?|Neg|Abs|Sign|(?:Tanh|Sigmoid|Relu|Relu6|Elu|Selu|Softplus)(?:Grad)?|Erfc?|Maximum|Minimum|Cast|Tile"
+    r"|Greater(?:Equal)?|Less(?:Equal)?|(?:Not)?Equal|Logical(?:And|Or|Not)|Select(?:V2)?|ClipByValue|Floor|Ceil|R(?:ound|int)"
+    r"|Is(?:Nan|Inf|Finite)|Assign(?:Add|Sub)?VariableOp|BroadcastTo|Fill|(?:Zero|One)sLike)"
+)
 _EAGER = re.compile(r"EagerLocalExecute: (?!__(?:inference|forward|backward)|\w*(?:Iterator|Dataset))\w")
 """The call of an op of TensorFlow that is neither a function nor the next batch."""
 _AROUND_GRAPH = re.compile(
@@ -76,6 +82,9 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
         if eager.any():
             inside = with_callees(stacks.parent, np.flatnonzero(eager[stacks.name]))
             take(Nature.EAGER, "eager ops", np.append(inside, False)[node])
+        take(
+            Nature.ELEMENTWISE, "elementwise ops", of_kind(_OF_TENSORFLOW.fullmatch(name) is not None for name in names)
+        )
         return found
     loose = of_kind(one.name.startswith(f"{COMPILED}/") for one in ops)
     around = of_kind(_AROUND_GRAPH.match(name) is not None for name in names)

@@ -65,6 +65,7 @@ class OpGroup:
       kinds: of the ops, most time first.
       runs: of all of them per step, 0 if unknown.
       growth: the share of their time by which each step takes them longer.
+      loops: lines of the loops that the largest op is in, the outermost first.
     """
 
     name: str
@@ -79,6 +80,7 @@ class OpGroup:
     runs: float = 0.0
     places: tuple[tuple[str, float], ...] = ()
     growth: float = 0.0
+    loops: tuple[str, ...] = ()
 
 
 def op_groups(blame: HostBlame, hlo: HloOps, runs: F64 | None = None, most: int = 5) -> list[OpGroup]:
@@ -125,6 +127,7 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     return OpGroup(
         *(kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places),
         growth=blame.growth(rows),
+        loops=names.loops(ops[0][0]),
     )
 
 
@@ -198,6 +201,11 @@ class OpNamer:
             found = self._hlo.located(op.program, op.name)
             self._chains[op] = scopes(op.name) if found is None else of_program(*found)
         return self._chains[op]
+
+    def loops(self, op: Op) -> tuple[str, ...]:
+        """Places of the loops that it runs in, the outermost first, each once."""
+        found = self._hlo.located(op.program, op.name)
+        return () if found is None else tuple(dict.fromkeys(found[0].place(row) for row in found[0].loops(found[1])))
 
     def framework(self, op: Op) -> str:
         """The framework op, "" if unknown."""

@@ -411,7 +411,8 @@ def _of_ops(
     often = group.runs >= OFTEN and group.runs >= _SEVERAL * group.count
     often &= not mixed or group.nature is Nature.ELEMENTWISE
     several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
-    where = ", ".join(filter(None, (several, group.place, _told(group))))
+    loops = f"in the loop at {' and that at '.join(filter(None, group.loops))}" if often and any(group.loops) else ""
+    where = ", ".join(filter(None, (several, loops, group.place, _told(group))))
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}

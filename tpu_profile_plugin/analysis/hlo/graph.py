@@ -94,6 +94,12 @@ class Links:
         pairs = [(called, row) for row in fusions for called in self.called(row)[:1]]
         return dict(reversed(pairs))
 
+    @cached_property
+    def loop_of(self) -> Mapping[int, int]:
+        """Row of a computation that a loop repeats -> row of the loop."""
+        loops = (row for row, opcode in enumerate(self.program.opcodes) if opcode == "while")
+        return {called: row for row in loops for called in self.called(row)}
+
     def shape(self, row: int) -> Any:
         """The ShapeProto of a row."""
         return read("xla.ShapeProto", self.program.shape(row))

@@ -119,6 +119,14 @@ class ProgramRows:
                 return
             row = source
 
+    def loops(self, row: int) -> list[int]:
+        """The loops around an instruction, the outermost first."""
+        found: list[int] = []
+        while (loop := self.links.loop_of.get(self.links.home(row))) is not None and loop not in found:
+            found.append(loop)
+            row = loop
+        return found[::-1]
+
     def place(self, row: int) -> str:
         """`file:line` of an instruction; of one without a source that of what is inside it or closest to it, or ""."""
         near = self.near_source(row, 1)

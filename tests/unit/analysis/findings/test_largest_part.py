@@ -409,3 +409,29 @@ def test_without_a_cost_the_largest_wait_is_named():
 def test_a_fused_layer_is_a_matrix_product():
     main = "0 990 $train.py:10 served\n10 900 aten::_transformer_encoder_layer_fwd:PyTorch"
     assert not [one for one in largest(torch(main)) if "without matrix products" in one["title"]]
+
+
+@pytest.mark.parametrize(("length", "cost"), [(390, 0), (410, 410 * 10**6)])
+def test_elementwise_ops_of_tensorflow(length, cost):
+    ops = f"0 {length - 200} auc/Tile:Tile\n{length - 200} 200 auc/Greater:Greater\n{length} {990 - length} d/MatMul:MatMul"
+    found = [one for one in findings(tf_loop("0 5 train_function", ops))["findings"] if "elementwise" in one["title"]]
+    assert [one["saving_ps_per_step"] for one in found] == ([cost] if cost else [])
+    for one in found:
+        assert one["title"] == "41.0% of the step: elementwise ops (Tile, Greater)"
+        assert "jit_compile=True" in one["advice"]
+
+
+def test_many_runs_name_the_loops_that_they_are_in():
+    """A loop over the batch, in it a loop over time, with an op that runs 120 times per step."""
+    of = "f32[8]"
+    line = {row: {"source_file": "/home/me/model.py", "source_line": row} for row in (7, 8, 9)}
+    entry = [op("x", "parameter", of), op("while.1", "while", of, "x", called=["batch"], **line[9])]
+    batch = [op("b", "parameter", of), op("while.2", "while", of, "b", called=["time"], **line[8])]
+    time = [op("t", "parameter", of), op("dot.5", "dot", of, "t", "t", **line[7])]
+    runs = "\n".join(f"{1000 * step + 8 * i}us +8us dot.5" for step in range(3) for i in range(120))
+    threads = planes.marked(steps=3, period=1000), planes.xla_on_cpu(runs, program=5)
+    proto = program(entry, batch=batch, time=time)
+    (found,) = largest(planes.profile(planes.host(*threads), metadata_plane(jit_f=(5, proto))))
+    assert found["title"] == (
+        "96.0% of the step: dot (120 runs per step, in the loop at model.py:9 and that at model.py:8, model.py:7)"
+    )

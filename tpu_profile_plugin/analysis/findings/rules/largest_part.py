@@ -6,10 +6,10 @@ or range of PyTorch's ops beside the model {blamed.LEAST_BESIDE:.0%}, the ops of
 {blamed.LEAST_HELPER:.0%}, ops that only move data {blamed.LEAST_MOVEMENT:.0%}, small ops that run one by one
 {blamed.LEAST_SMALL:.0%}, and no other finding explains half of that; and for any other ops from {blamed.LEAST_ANY:.0%}
 on, or the largest of at least {blamed.LEAST_PART:.0%} if nothing else is known, as the place where the time goes,
-without a cost. Of PyTorch on the CPU also ops outside of the graphs of a compiled function from {BROKEN:.0%} on, calls
-of compiled functions {CALLS:.0%}, elementwise ops {ELEMENTWISE:.0%} and an optimizer {OPTIMIZER:.0%}; of TensorFlow
-eager ops {EAGER:.0%}. What takes longer from step to step, at the end of the recording by {LEAST_RISE:.0%} of its
-median, says so and has a cost.
+without a cost. Of PyTorch and TensorFlow on the CPU also elementwise ops from {ELEMENTWISE:.0%} on; of PyTorch ops
+outside of the graphs of a compiled function {BROKEN:.0%}, calls of compiled functions {CALLS:.0%} and an optimizer
+{OPTIMIZER:.0%}; of TensorFlow eager ops {EAGER:.0%}. What takes longer from step to step, at the end of the recording
+by {LEAST_RISE:.0%} of its median, says so and has a cost.
 
 Ask whether every step needs it: work that is needed once belongs before the loop, work that no step waits for on
 another thread or process, and a cheaper way may give the same.
