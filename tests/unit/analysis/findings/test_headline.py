@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.answers import answer
 
 from tpu_profile_plugin.analysis.budget.categories import GROUP_OF
 from tpu_profile_plugin.analysis.findings.headline import Headline, headline, is_busy, is_healthy
 from tpu_profile_plugin.analysis.summary.outliers import outliers_of
 from tpu_profile_plugin.analysis.summary.use import Use
+from tpu_profile_plugin.tools import registry
 
 WELL = Use(45.0, 30.0, False)
 
@@ -195,3 +197,16 @@ def test_pauses_are_no_part_of_the_recording_that_is_not_judged(covered: float, 
 def test_what_limits_the_verdict_is_said_first(facts: dict[str, Any], qualifier: str) -> None:
     told = headline(run({"compute": 1.0}, **facts), ("x", "Title", 0.5))
     assert told == Headline(f"{qualifier}Title", "bad", "x")
+
+
+@pytest.mark.parametrize(
+    ("events", "title"),
+    [
+        ("0us +600us PjRtCpuClient::Compile", "No device ran: 60.0% of the recording is compilation"),
+        ("0us +600us compute", "No device in the profile"),
+    ],
+)
+def test_a_host_alone_that_compiles(events: str, title: str) -> None:
+    text = f'host h0\nplane 1 "/host:CPU"\nline 1 main\n{events}\n600us +400us other'
+    found = answer(registry.find("smart_suggestion"), text, page=True)["headline"]["title"]
+    assert found.startswith(title)
