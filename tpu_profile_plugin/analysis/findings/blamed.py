@@ -60,7 +60,7 @@ LEAST_LAUNCH = 0.15
 LEAST_MOVEMENT = 0.25
 LEAST_BESIDE = 0.28
 """The same of a function beside the model, with its ops: what follows a model takes up to 25% where it is cheap."""
-LEAST_HELPER = 0.22
+LEAST_HELPER = 0.20
 """The same of a function without matrix products, anywhere: it takes up to 19%."""
 LEAST_EAGER = 0.35
 """The same of Python between ops that are launched one by one, outside of which little runs: it reaches 31% in programs
