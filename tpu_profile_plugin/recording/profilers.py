@@ -95,8 +95,10 @@ class TensorFlow(Profiler):
 
     module, name = "tensorflow", "TensorFlow"
 
+    _MESSAGES = "tensorflow.tsl.profiler.protobuf.xplane_pb2"
     _MARK = "tpu-profile: samples of stacks begin"
     """The event that tells the thread's line, and its clock."""
+    _messages: Any = None
     _sampler: Sampler | None = None
     _marked_ns: int
     _directory: Path
@@ -107,7 +109,11 @@ class TensorFlow(Profiler):
         profiler.start(str(directory), options)
         self._directory = directory
         version = re.match(r"(\d+)\.(\d+)", self.framework.__version__)
-        if self.wanted.python and version and (int(version[1]), int(version[2])) > (2, 15):
+        records_none = version is not None and (int(version[1]), int(version[2])) > (2, 15)
+        if self.wanted.python and records_none:
+            with contextlib.suppress(ImportError):  # of a version that keeps them elsewhere
+                self._messages = importlib.import_module(self._MESSAGES)
+        if self._messages is not None:
             with profiler.Trace(self._MARK):
                 self._marked_ns = time.perf_counter_ns()
             self._sampler = Sampler()
@@ -118,9 +124,8 @@ class TensorFlow(Profiler):
             sampler.stop()
         self.framework.profiler.experimental.stop()
         if sampler is not None:
-            messages = importlib.import_module("tensorflow.tsl.profiler.protobuf.xplane_pb2")
             for file in self._directory.glob("plugins/profile/*/*.xplane.pb"):
-                space = messages.XSpace.FromString(file.read_bytes())
+                space = self._messages.XSpace.FromString(file.read_bytes())
                 for plane in space.planes:
                     self._add(plane, sampler.samples)
                 file.write_bytes(space.SerializeToString())
