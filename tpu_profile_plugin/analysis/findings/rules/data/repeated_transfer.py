@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import MEMCPY_H2D, memcpy_kind
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line, rows_named, spans_at
 from tpu_profile_plugin.analysis.common.reasons import FEW_STEPS, NO_DEVICE
-from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.common.rows import no_rows, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, subtract, times_of
 from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -132,8 +132,10 @@ def _longest(host: HostView, steps: StepWindows, begin: I64, end: I64, name: I64
     event = np.array([not one.startswith("$") for one in names], np.bool_)[name]
     in_steps = covered_within(*times_of(steps.begin_ps[:, 0], steps.end_ps[:, 0]), begin, end)
     sums = sums_by(name[event], in_steps[event], len(names))
-    longest = int(sums.argmax()) if sums.any() else -1
-    return names[longest] if longest >= 0 else "", np.sort(begin[name == longest])
+    if not sums.any():
+        return "", no_rows()
+    longest = int(sums.argmax())
+    return names[longest], np.sort(begin[name == longest])
 
 
 def _copies(space: XSpace, device: Device) -> tuple[I64, F64]:

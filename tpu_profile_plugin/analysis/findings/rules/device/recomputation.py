@@ -66,7 +66,7 @@ def gather(host: HostView) -> OpKind | Silence:
     if peak:
         page = {"host": host.name, "module_name": host.hlo.programs.names.get(number, "")}
         evidence.append(Evidence("Peak memory of the program", peak / MIB, "MiB", "memory_viewer", page))
-    if peak and capacity:
+    if full:
         evidence.append(Evidence("That peak, of the device's memory", 100 * full, "%"))
     excuse = f"their program fills {full:.0%} of the device's memory with them" if full >= NEEDED_SHARE else ""
     advice = _COMPILER if by_compiler else _CHOICE
