@@ -10,6 +10,8 @@ from builders.answers import run_of
 from builders.asked import ask, rows
 from builders.planes import gpu, host
 
+from tpu_profile_plugin.analysis.findings.model import Evidence, OpOf
+from tpu_profile_plugin.analysis.findings.without import edits_without
 from tpu_profile_plugin.analysis.replay.edits import Edit
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
@@ -95,6 +97,18 @@ def test_a_change_stands_for_a_finding_if_it_takes_most_of_its_time_and_little_e
     assert not replay.stands_for(Edit((("load_batch", 0.0),)), replace(entry.finding, saving_ps=76 * US))
     assert not replay.stands_for(Edit((("save", 0.0),)), entry.finding)
     assert not replay.stands_for(Edit((("train", 0.0),)), entry.finding)
+
+
+def test_changes_that_may_stand_for_a_finding_come_the_most_general_first() -> None:
+    evidence = [
+        Evidence("Op", 40.0, "%", op=OpOf("fusion.3", file="model.py", line=7)),
+        Evidence("Function", "train.py:9 save", tool="trace_viewer@", query={"find": "$train.py:9 save"}),
+        Evidence("Another op", 20.0, "%", op=OpOf("fusion.4")),
+    ]
+    places = "fusion", "model.py:7", "fusion.3", "train.py:9 save", "fusion.4"
+    without = [Edit(((place, 0.0),)) for place in places]
+    assert list(edits_without(["idle_peer"], evidence)) == [Edit(ranks_equal=True), *without]
+    assert list(edits_without(["compute"], evidence)) == without
 
 
 def test_a_finding_without_a_change_says_so() -> None:

@@ -74,6 +74,10 @@ def test_it_is_over_when_the_host_has_waited_for_it():
     assert unknown(budget(profile(calls, [(5, 20, 1), (80, 15, 2)]))) == 50 - 30
 
 
+def test_it_may_run_until_work_of_which_no_launch_is_known():
+    assert unknown(budget(profile([launch(2, 1), launch(30, None)], [(5, 20, 1), (80, 20, 77)]))) == 80 - 30
+
+
 def test_work_that_was_launched_later_ran_later():
     assert unknown(budget(profile([launch(2, 1), launch(40, 2), launch(60, None)], [(5, 20, 1), (50, 45, 2)]))) == 5
 

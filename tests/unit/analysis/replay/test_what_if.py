@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from builders.answers import run_of
 from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.replay.edits import Edit, kind_of_name
+from tpu_profile_plugin.analysis.replay.edits import Edit, Sweep, kind_of_name
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.run.figures.replay import run_replay
 
@@ -93,6 +94,18 @@ def test_what_limits_the_step_then() -> None:
         ("launch", "", 10),
         ("host code", "train.py:3 prepare", 10),
     ]
+
+
+def test_a_launch_may_be_the_first_dependency_of_all() -> None:
+    # The first kernel begins 10 us after its launch, and ends before anything else does.
+    kernels = gpu("10 40 k1 {correlation_id=1}\n50 150 k2 {correlation_id=2}")
+    calls = host("""
+        0 200 train {_r=1, step_num=0}
+        0 60 cudaLaunchKernel {correlation_id=1}
+        62 2 cudaLaunchKernel {correlation_id=2}
+        102 98 cudaStreamSynchronize
+    """)  # fmt: skip
+    assert limits(run_of(f"{kernels}\n{calls}").what_if()) == [("op", "k2", 150), ("op", "k1", 40), ("launch", "", 10)]
 
 
 def core(number: int, first: int) -> str:
@@ -239,6 +252,27 @@ def test_devices_alone_are_replayed_without_a_host() -> None:
     assert us(run_of(f"{core(0, 20)}\n{core(1, 60)}").what_if("fusion.2")) == (100, 80, 80, 80)
 
 
+@pytest.mark.parametrize(("change", "after"), [({"without": "fusion.1"}, 40), ({"scale": {"fusion.1": 2}}, 160)])
+def test_the_first_op_of_a_device_may_be_what_the_others_wait_for(change, after: float) -> None:
+    def one(number: int, first: int) -> str:
+        ops = f"10 {first} fusion.1\n{first + 10} {70 - first} all-reduce.1\n80 10 fusion.2"
+        steps, modules = "0 100 0 {_ct=9, _c=0}", "10 80 jit_step(7) {run_id=1}"
+        return tpu(ops, core=number, steps=steps, modules=modules)
+
+    assert us(run_of(f"{one(0, 20)}\n{one(1, 60)}").what_if(**change))[:2] == (100, after)
+
+
+@pytest.mark.parametrize(("more_ps", "after"), [(1, 82.5), (2, 75)])
+def test_a_device_that_is_done_before_the_last_one_comes_does_not_wait_for_it(more_ps: int, after: float) -> None:
+    """Core 1 comes at 60 us and counts as there 1 ps later; core 0 is done then, or later still."""
+    steps, modules, end = "0 100 0 {_ct=9, _c=0}", "10 80 jit_step(7) {run_id=1}", 60 * US + more_ps
+    first = f"10us +20us fusion.1\n30us +{end - 30 * US}ps all-reduce.1\n{end}ps +20us fusion.2"
+    last = "10us +50us fusion.1\n60us +20us all-reduce.1\n80us +10us fusion.2"
+    cores = (tpu(ops, core=number, steps=steps, modules=modules) for number, ops in enumerate((first, last)))
+    # Core 1 saves 25 us of 50, core 0, if it waits for nobody, 10 us of 20.
+    assert us(run_of("\n".join(cores)).what_if(scale={"fusion.1": 0.5}))[:2] == (100, after)
+
+
 def parts(profile: str, edit: Edit) -> dict[str, float]:
     """The parts after an edit in us, which add up to the step."""
     found = run_replay(run_of(profile)).what_if(edit, parts=True)
@@ -267,6 +301,13 @@ def test_what_a_function_leaves() -> None:
     # One half of its 18 us is known as host code: no other event covers the rest of that gap.
     after = parts(GPU, Edit((("train.py:9 save", 0.0),)))
     assert after == {"compute": 60, "idle_host": 5, "idle_transfer": 7, "idle_launch": 5, "idle_other": 5}
+
+
+def test_a_step_that_ends_earlier_has_less_of_its_waits() -> None:
+    # Of 100 us 60 are compute and 2 within the call; the step takes 70: 10 of the other 38 us of waits stay.
+    after = parts(GPU, Edit((("cudaStreamSynchronize", 0.0),)))
+    stays = {"idle_host": 14, "idle_transfer": 5, "idle_launch": 5, "idle_other": 14}
+    assert after == {"compute": 60, **{name: round(ps * 10 / 38, 3) for name, ps in stays.items()}}
 
 
 def test_waits_for_late_devices_shrink_as_these_become_faster() -> None:
@@ -355,3 +396,11 @@ def test_launches_that_wait_for_room_in_the_queue_are_no_work_of_the_host() -> N
     assert us(run_of(blocked(99)).what_if(scale={"fusion": 0.5}))[:2] == (100, 50)
     # Those that end 8 us before it do something else: the last program begins 10 us after 312 and ends at 372.
     assert us(run_of(blocked(90)).what_if(scale={"fusion": 0.5}))[:2] == (100, 60.333)
+
+
+def test_of_many_shares_of_runs_at_once_the_largest_stays_to_a_percent() -> None:
+    begin = 10 * np.arange(70)
+    kept = np.linspace(0.1, 0.79, 70)
+    found = Sweep.of(begin, begin + 15).rate(kept)
+    assert found.points[:6].tolist() == [0, 10, 15, 20, 25, 30]
+    assert found.rate[:6].tolist() == pytest.approx([0.9, 0.89, 0.89, 0.88, 0.88, 0.87])
