@@ -205,6 +205,9 @@ def test_all_devices_of_a_host_are_late_together():
     assert late([30, 30, 1, 1, 0, 0], hosts=hosts, waits=[1, 1, 15, 15, 15, 15]) == [0, 1]
     # The other device of the host waits as well.
     assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[15, 0, 15, 15, 15, 15]) == [1]
+    # Waits for many devices are the fault of the host that causes 80% of them.
+    assert late([20, 20, 20, 20, 5, 5, 5, 5], hosts=[0] * 4 + [1] * 4) == [0, 1, 2, 3]
+    assert late([19, 19, 19, 19, 6, 6, 6, 6], hosts=[0] * 4 + [1] * 4) == []
 
 
 def test_devices_that_share_cores_are_late_only_with_more_work():

@@ -181,6 +181,28 @@ def test_waits_that_take_little_of_the_step() -> None:
     assert found["reason"].startswith("Devices wait 4.5% of the step for others; the busiest has 4.00 times")
 
 
+def test_the_wait_for_a_device_to_start_happens_once() -> None:
+    """Core 1 starts 1.5 ms late: core 0 waits in the first reduction, which takes 20 us in each later step of 5 ms."""
+    lines = []
+    for number, late in enumerate((0, 1500)):
+        lines += [f'plane {number + 1} "/device:TPU:{number}" {{device_type_string="TPU v5p"}}', "line 1 Steps"]
+        lines.append("0us +6500us 0 {_ct=9, _c=0}")
+        lines += [f"{5000 * i + 1500}us +5000us {i} {{_ct=9, _c={i}}}" for i in (1, 2, 3)]
+        lines += ['line 2 "XLA Ops"', f"{late}us +4900us fusion.1", f"{late + 4900}us +{1520 - late}us all-reduce.2"]
+        lines += [f"{at}us +4900us fusion.1\n{at + 4900}us +20us all-reduce.2" for at in (6500, 11_500, 16_500)]
+        lines.append('metadata "fusion.1" {program_id=7, symbol_id=1, hlo_category="loop fusion"}')
+        lines.append('metadata "all-reduce.2" {program_id=7, symbol_id=2, hlo_category="all-reduce"}')
+    assert told("straggler", "\n".join(lines))["reason"] == (
+        "Devices wait 0.0% of the step for others; the busiest has 1.00 times the median work."
+    )
+
+
+def test_devices_without_work_have_no_busiest_one() -> None:
+    assert told("straggler", cpu([("all-reduce.2", 10)], [("all-reduce.2", 10)]))["reason"] == (
+        "Devices wait 0.0% of the step for others; the busiest has 0.00 times the median work."
+    )
+
+
 def test_a_device_of_the_cpu_backend() -> None:
     slow, quick = [*[("dot.1", 10)] * 6, ("all-reduce.2", 5)], [("dot.1", 10), ("all-reduce.2", 55)]
     found = told("straggler", cpu(slow, quick, quick))

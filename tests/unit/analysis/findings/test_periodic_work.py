@@ -68,6 +68,13 @@ def test_the_least_share_is_five_percent(longer, fires):
     assert (finding("periodic_work", loop({9: (longer, SAVE)})) is not None) == fires
 
 
+def test_work_that_costs_too_little_stays_code_on_the_host():
+    """Two slow steps of 18 take 7.7%, the checkpoint in one of them 3.2%: 600 of the 2040 us that the host costs."""
+    text = loop({9: (600, SAVE), 14: (900, "")}, each="910 80 $train.py:42 load_batch")
+    assert reason("periodic_work", text).endswith("that is 3.2% of the time from step to step.")
+    assert finding("slow_host_code", text)["saving_ps_per_step"] == 95_310_458
+
+
 @pytest.mark.parametrize(("longer", "fires"), [(500, False), (501, True)])
 def test_a_slow_step_takes_more_than_half_again_the_median(longer, fires):
     assert (finding("periodic_work", loop(every(5, longer))) is not None) == fires

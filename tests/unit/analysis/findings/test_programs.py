@@ -51,6 +51,9 @@ MASK = op("mask", "parameter", "pred[64]{0}", parameter_number=2)
         ([op("m", "add", OF, "a", "b"), op("n", "multiply", OF, "m", "b"), op("u", "slice", OF, "n")],
          (Nature.OTHER, "slice")),
         ([op("m", "tanh", OF, "a"), op("u", "slice", OF, "m")], (Nature.OTHER, "slice")),
+        # A sum is work on all that it adds up, however small.
+        ([op("m", "reduce", "f32[]", "a", "b", dimensions=[0]), op("w", "broadcast", OF, "m")],
+         (Nature.OTHER, "broadcast")),
         ([op("m", "add", OF, "a", "b")], (Nature.OTHER, "add")),
         # Of several results the largest decides.
         ([op("m", "add", OF, "a", "b"), op("w", "broadcast", WIDE, "a"), op("t", "tuple", [OF, WIDE], "m", "w")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from builders.profiles.planted import cpu, evidence, finding, findings
 
@@ -59,7 +61,7 @@ def test_another_thread_keeps_the_lock():
         (True, {}),
         # The pause: 4.5 ms.
         (True, {"pause": 4500}),
-        (False, {"pause": 4490}),
+        (False, {"pause": 4490, "other": 50}),
         # Five times longer than usual.
         (True, {"pause": 6000, "usual": 1200}),
         (False, {"pause": 6000, "usual": 1210}),
@@ -76,6 +78,21 @@ def test_another_thread_keeps_the_lock():
 )
 def test_the_limits_of_waits_for_the_lock(fires, changed):
     assert (finding("python_lock", paused(**changed)) is not None) == fires
+
+
+def test_the_event_before_the_pauses_may_be_the_first_of_the_profile():
+    # The last name is written first.
+    earlier = "PjitFunction(g)", "$train.py:9 log", "dot.1", "$loader.py:7 parse"
+    names = "\n".join(f'metadata "{name}"' for name in earlier)
+    text = paused(other=50).replace("line 1 main", f"{names}\nline 1 main")
+    assert evidence(finding("python_lock", text))["This event"] == "PjitFunction(f)"
+
+
+def test_pauses_in_functions_count_before_the_time_zero_as_well():
+    functions = "\n".join(f'{10_000 * step}us +9990us "$train.py:7 step"' for step in range(8))
+    text = paused(other=50).replace("line 2 worker", f"{functions}\nline 2 worker")
+    text = re.sub(r"^line \d \w+", r"\g<0> @-90ms", text, flags=re.MULTILINE)
+    assert finding("python_lock", text)["saving_ps_per_step"] == 3000 * 10**6
 
 
 def test_a_native_function_may_work_without_the_lock():

@@ -65,6 +65,19 @@ def test_from_a_tenth_of_the_step_and_half_of_the_exposed_communication_on(
         )
 
 
+@pytest.mark.parametrize(("gather", "finds"), [(10, True), (9, False)])
+def test_time_while_another_device_uses_the_same_cores_does_not_decide(gather: int, finds: bool) -> None:
+    """Device 1 gathers 20 us longer, while device 0 computes: half of that on average."""
+    first = [("dot.1", 30), ("all-gather.1", gather), ("dot.2", 40)]
+    second = [("dot.1", 30), ("all-gather.1", gather + 20), ("dot.2", 10)]
+    found = told("resharding", cpu(first, second, proto=gathered()))
+    assert ("share" in found) is finds
+    if finds:
+        assert found["share"] == 0.2
+    else:
+        assert found["reason"].startswith("Exposed collectives that change shardings take 19.0% of the step, 100%")
+
+
 @pytest.mark.parametrize(
     "proto",
     [gathered("jit(f)/shard_map/all_gather"), gathered("AllGather"), gathered(input_output_alias={})],

@@ -152,6 +152,14 @@ def test_without_python_functions_the_advice_is_to_record_them():
     assert reason("slow_host_code", busy) == "Code on the host takes 0.0% of the step while devices are idle."
 
 
+@pytest.mark.parametrize(("busy", "saving_us"), [(400, 590), (600, 0)])
+def test_few_steps_of_a_cpu_without_functions_are_waste_from_half_of_the_time_on(busy, saving_us):
+    found = finding("slow_host_code", cpu("0 10 PjitFunction(f)", f"{1000 - busy} {busy - 1} dot.1", steps=4))
+    assert found["title"].endswith("the profile does not show why: Python functions were not recorded")
+    assert found["saving_ps_per_step"] == saving_us * 10**6
+    assert ("no waste is known" in found["formula"]) == (saving_us == 0)
+
+
 @pytest.mark.parametrize("within", [200, 300, 400])
 def test_gaps_in_programs_are_not_unexplained(within):
     """A gap in a run of a program, and 300 us until the next launch."""
