@@ -34,18 +34,24 @@ def module(
     texts: Sequence[bytes] = (b"builtin", b"d", b"o"),
     dialects: Sequence[int] = (0, 1),
     ops: Sequence[int] = (2,),
+    version: int = 0,
 ) -> bytes:
-    """A file of version 0; `dialects` and `ops` are numbers of texts."""
+    """A file; `dialects` and `ops` are numbers of texts.
+
+    From version 1 on dialects may have versions of their own, from 4 on ops are counted, from 5 on they may be
+    registered.
+    """
     sizes = b"".join(number(len(text) + 1) for text in reversed(texts))
     strings = number(len(texts)) + sizes + b"".join(text + b"\0" for text in texts)
-    named = numbers(dialects) + number(OTHER) + numbers(ops)
+    named = numbers(one << (version >= 1) for one in dialects) + (number(len(ops)) if version >= 4 else b"")
+    named += number(OTHER) + numbers(one << (version >= 5) for one in ops)
     offsets = number(len(attributes)) + number(len(types))
     data = b""
     for dialect, own_form, entry in (*attributes, *types):
         offsets += number(dialect) + number(1) + number(len(entry) << 1 | own_form)
         data += entry
     sections = (strings, named, data, offsets, body)
-    return MAGIC + number(0) + b"p\0" + b"".join(bytes([i]) + number(len(s)) + s for i, s in enumerate(sections))
+    return MAGIC + number(version) + b"p\0" + b"".join(bytes([i]) + number(len(s)) + s for i, s in enumerate(sections))
 
 
 def op(

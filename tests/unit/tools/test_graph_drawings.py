@@ -181,6 +181,17 @@ def test_what_two_fusions_share_is_shown_in_the_first() -> None:
     assert ("n", "g", "data", 0) in listed(found)
 
 
+def test_what_a_closed_fusion_holds_is_not_shown_at_a_call_of_it_either() -> None:
+    inner = [op("q", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "q")]
+    entry = [
+        op("p", "parameter", "f32[4]"),
+        op("f", "fusion", "f32[4]", "p", called=["inner"]),
+        op("c", "call", "f32[4]", "f", called=["inner"]),
+    ]
+    found = facts(program(entry, inner=inner), merge_fusion="true")
+    assert (names(found), found["boxes"]) == (["p", "f", "c"], [])
+
+
 def test_fusions_in_fusions_open_to_any_depth() -> None:
     assert [len(facts(nested(depth))["boxes"]) for depth in (3, 12)] == [3, 12]
     few, many = (ask(nested(depth), type="graph", node_name="entry", format="dot").body.decode() for depth in (3, 50))

@@ -81,6 +81,17 @@ def test_an_input_is_right_above_its_first_user() -> None:
     assert y["late"] == y["b"] < y["c"]
 
 
+@pytest.mark.parametrize(("times", "x"), [(1, 71), (2, 69), (3, 67), (4, 65), (5, 64), (6, 64)])
+def test_each_further_use_up_to_five_pulls_a_node_below_its_operand(times: int, x: int) -> None:
+    """From amid the operands `a` and `b`, which are at 12 and at 130."""
+    used = op("used", "custom-call", "f32[4]", *["a"] * times, "b")
+    entry = [op("p", "parameter", "f32[4]"), op("a", "negate", "f32[4]", "p"), op("b", "negate", "f32[4]", "p"), used]
+    links, _, found = placed(program(entry))
+    assert {links.program.names[row]: rect.x for row, rect in found.nodes.items() if row != ROOT} == {
+        "p": 71, "a": 12, "b": 130, "used": x
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("name", list(PROGRAMS))
 @pytest.mark.parametrize("merge_fusion", [False, True])
 def test_nothing_overlaps_and_boxes_hold_what_is_in_them(name: str, merge_fusion: bool) -> None:
@@ -118,3 +129,12 @@ def test_programs_that_make_no_sense_are_placed_too() -> None:
     assert (len(found.nodes), len(found.lines)) == (3, len(drawing.edges))
     empty = place(Drawing(0, None, (), (), ()), lambda row: SIZE)
     assert (empty.width, empty.height, empty.nodes) == (2 * PAD, 2 * PAD, {})
+
+
+@pytest.mark.parametrize(("shape", "operation"), [("f32[]", "add"), ("f32[1,1]", "add"), ("f32[4]", None)])
+def test_a_simple_computation_is_of_scalars(shape: str, operation: str | None) -> None:
+    a, b = (op(name, "parameter", shape, parameter_number=i) for i, name in enumerate("ab"))
+    inside = [a, b, op("c", "add", shape, "a", "b")]
+    found = hlo_programs(columns(profile(jit_f=program([op("x", "parameter", "f32[4]")], inside=inside)))).program(1)
+    assert found is not None
+    assert Links(found).simple(1) == operation

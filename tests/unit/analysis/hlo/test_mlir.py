@@ -35,6 +35,15 @@ def test_summary_names_what_the_ops_are() -> None:
     assert "// Op: stable_mosaic.tpu.matmul" in lines
 
 
+@pytest.mark.parametrize("version", range(6))
+def test_names_are_read_in_every_version_of_the_encoding(version: int) -> None:
+    assert summary(module(block(), version=version)).splitlines() == [
+        f"// MLIR bytecode, version {version}, of p",
+        "// Dialects: builtin, d",
+        "// Op: d.o",
+    ]
+
+
 @pytest.mark.parametrize(
     ("number", "kind", "text"),
     [

@@ -131,6 +131,20 @@ def test_activations_have_the_batch_and_gradients_of_parameters_do_not_whatever_
     assert found["gradient"] == found["update"] == NONE
 
 
+def test_a_product_with_something_unknown_is_unknown_unless_the_other_side_has_the_batch() -> None:
+    found = of(
+        [
+            *arguments("f32[8,8]", "f32[8,8]"),
+            op("unknown", "custom-call", "f32[8,8]", "w"),
+            dot("left", "f32[8,8]", "unknown", "w", (1, 0)),
+            dot("right", "f32[8,8]", "w", "unknown", (1, 0)),
+            dot("batch", "f32[8,8]", "x", "unknown", (1, 0)),
+            dot("neither", "f32[8,8]", "w", "w", (1, 0)),
+        ]
+    )
+    assert [found[name] for name in ("left", "right", "batch", "neither")] == [None, None, BATCH, NONE]
+
+
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
