@@ -55,6 +55,18 @@ def test_tiny_events_are_shown_if_wanted() -> None:
     assert (shown.count("2 events are hidden"), shown.count("fusion.1")) == (0, 16)
 
 
+def test_an_event_of_a_nanosecond_is_shown() -> None:
+    longer = megascale_profiles.four_slices().replace('ps +500 "%fusion', 'ps +1000 "%fusion')
+    names = [one[2] for one in trace(longer)["tracks"][OPS]]
+    assert (names.count("2 events are hidden"), names.count("fusion.1")) == (3, 10)
+
+
+def test_instants_behind_a_recv_done_have_its_run_alone() -> None:
+    events = trace(megascale_profiles.four_slices(), recv_done="true")["tracks"][OPS]
+    instants = [one[3] for one in events if one[2] == "recv-done.0 END"]
+    assert instants == [{"run_id": ["int", run], "flow_in": 2} for run in (17, 1, 2)]
+
+
 def test_flows_reach_the_recv_done_if_wanted() -> None:
     """From send and recv to the op, and from it and from the copy to the instant behind its end."""
     found = trace(megascale_profiles.two_steps(), recv_done="true")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from builders import kineto
-from builders.answers import answer, rows
+from builders.answers import answer, rows, run_of
 from builders.kineto import event, frame, kernel, launch, op, trace
 from builders.spaces import events as host_events
 from builders.spaces import loaded
@@ -14,9 +14,11 @@ from builders.spaces import loaded
 from tpu_profile_plugin.analysis.common.op_names import xprof_collective
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.environment.environment import peaks_by_dtype
+from tpu_profile_plugin.analysis.ops.torch_groups import group_name
 from tpu_profile_plugin.analysis.ops.torch_inputs import dtype_of
 from tpu_profile_plugin.formats import unpack
 from tpu_profile_plugin.run.facts import combine_facts, file_facts
+from tpu_profile_plugin.run.figures.op import run_op_groups
 from tpu_profile_plugin.tools.registry import find
 
 
@@ -231,6 +233,17 @@ def test_groups_have_rates_and_the_share_of_matrix_units() -> None:
         assert table["p"]["task_type"] == "Inference"
     other = answer(find("framework_op_stats"), "", group="shape")
     assert [column["id"] for column in other[0]["cols"]][-1] == "eager", "of other programs nothing changes"
+
+
+def test_kernel_times_of_groups_are_nanoseconds() -> None:
+    small, large = ({"Input_Dims": [[2, 3], [3, n]], "Input_type": ["float", "float"]} for n in (5, 50))
+    text = trace(
+        *(op("aten::mm", 0, 5, **small), launch(1, 1), kernel("nvjet_tst", 10, 100, 1)),
+        *(op("aten::mm", 10, 5, **large), launch(11, 2), kernel("splitk", 120, 30.5, 2)),
+    )
+    found = run_op_groups(run_of(text)).kernels
+    five, fifty = (group_name("aten::mm", f"[[2, 3], [3, {n}]]", '["float", "float"]') for n in (5, 50))
+    assert (found.total_ns, found.matrix_ns) == ({five: 100_000, fifty: 30_500}, {five: 100_000})
 
 
 def test_operations_of_flash_attention_need_the_lengths_of_sequences() -> None:

@@ -102,6 +102,11 @@ def test_the_advice_says_what_to_write(name: str, settings: dict[str, Any], code
     assert f"{code}`" in first_step(name, 8, **settings)
 
 
+@pytest.mark.parametrize(("cycle", "state"), [(1, "It reads 1 file at once. "), (2, "It reads 2 files at once. ")])
+def test_files_that_are_read_at_once_are_counted(cycle: int, state: str):
+    assert first_step("LegacyParallelInterleaveV2", cycle_length=cycle).startswith(state)
+
+
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from builders.computed import US, blame
 from builders.profiles.planted import cpu
 from builders.shown import profile
 
+from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_groups import host_groups
 from tpu_profile_plugin.analysis.blame.op_groups import base_name, op_groups
+from tpu_profile_plugin.analysis.blame.op_nature import Nature
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
+from tpu_profile_plugin.analysis.devices.model import Op, Work
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 
 
@@ -70,3 +75,16 @@ def test_ops_of_one_kind_are_one():
 )
 def test_kinds_of_ops_by_name(name, kind):
     assert base_name(name) == kind
+
+
+@pytest.mark.parametrize(("inside", "name"), [(900, "filter"), (899, "augment")])
+def test_a_range_with_nine_tenths_of_the_time_of_that_around_it_stands_for_it(inside: int, name: str):
+    """A product of matrices outside of ranges, and 1000 ps of another op in `augment`, most of them in `filter`."""
+    names, user = ("augment", "filter"), np.zeros(2, np.bool_)
+    stacks = Stacks(parent=np.array([NOWHERE, 0]), name=np.arange(2), names=names, user=user)
+    ops = [Op("aten::mm", 0, Work.COMPUTE), Op("aten::sort", 0, Work.COMPUTE)]
+    kinds = [(Nature.MATRIX, "aten::mm"), (Nature.OTHER, "aten::sort")]
+    node, ps = np.array([NOWHERE, 0, 1]), np.array([5000, 1000 - inside, inside])
+    found = groups_of_rows(np.array([0, 1, 1]), node, ps, kinds, ops, stacks)
+    ranges = [(group, rows.tolist()) for nature, group, rows in found if nature is Nature.RANGE]
+    assert ranges[0] == (name, [False, name == "augment", True])

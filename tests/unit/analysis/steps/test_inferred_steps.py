@@ -84,6 +84,8 @@ def test_a_named_event_marks_steps_wherever_it_is():
     assert (found.evidence.source, found.evidence.line, found.evidence.occurrences) == ("named event", "a", 2)
     assert (found.duration_ps // US).tolist() == [10, 12]
     assert named_steps(profile(host), "other") is None
+    alike = named_steps(profile(f"{host}\n70us +1us my_step"), "my_step")
+    assert alike.evidence.line == "a"  # the first of those with most
     instants = named_steps(profile('plane 0 "/host:CPU"\nline 1 a\n0us +0us s\n7us +0us s\n9us +0us s'), "s")
     assert (instants.duration_ps // US).tolist() == [7, 2, 0]
 
@@ -256,6 +258,11 @@ def test_what_lies_outside_must_be_alike() -> None:
     assert spans(track("restore:10", step * 5)) is None
     assert spans(track(step * 200, "a:10 " * 30)) == [(20 * i + 10, 20 * i + 30) for i in range(200)]
     assert spans(track(step * 20, "a:10 " * 30)) is None
+
+
+def test_what_repeats_as_often_before_the_steps_does_not_hide_them() -> None:
+    warm_up = "load:1 check:1 log:1 " * 5
+    assert spans(track(warm_up, "a:900 b:100 " * 5)) == [(1000 * i + 15, 1000 * i + 1015) for i in range(5)]
 
 
 def test_parts_may_differ_a_little() -> None:

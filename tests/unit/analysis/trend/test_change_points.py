@@ -43,6 +43,20 @@ def test_values_without_noise():
     assert (found.index, found.delta, found.chance) == (8, 1.0, 0.0)
 
 
+def test_six_runs_have_a_single_split():
+    [found] = shifts(np.array([10.0, 10.1, 9.9, 12.0, 12.1, 11.9]))
+    # Both variances are 0.01: t = 2 / (0.01 * 2/3)**0.5 = 24.49 with 4 degrees of freedom, of no other split.
+    assert (found.index, found.chance) == (3, pytest.approx(1.648e-5, rel=1e-3))
+
+
+@pytest.mark.parametrize("unit", [1, 1000, 1e-3])
+def test_spreads_that_differ_are_not_pooled_whatever_the_unit(unit: float):
+    quiet, wild = [10.0, 10.01, 9.99] * 4, [13.0, 15.0, 12.5, 14.5, 13.0, 15.2]
+    [found] = shifts(unit * np.array(quiet + wild))
+    # Pooled, the chance would be 1e-6.
+    assert (found.index, found.chance) == (12, pytest.approx(0.00266, rel=0.01))
+
+
 def test_too_few_runs_have_no_shift():
     assert shifts(np.array([1.0, 1.0, 9.0, 9.0, 9.0])) == []
     assert shifts(np.zeros(0)) == []
