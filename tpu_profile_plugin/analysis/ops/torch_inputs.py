@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -99,20 +98,33 @@ Operands = list[list[Shape]]
 """The shapes of each: one of a tensor, several of a list of tensors, none of what is neither."""
 
 
+_WORD = re.compile(r"[\[\]]|[^\s,\[\]]+")
+_OPERAND, _LISTED = 2, 3
+"""How many lists are open in the sizes of an operand, and of a tensor in a list."""
+_MOST_DIGITS = 18
+
+
 def operand_shapes(text: str) -> Operands:
-    """The shapes of operands as recorded; empty if they cannot be read."""
-    try:
-        operands = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    return [_shapes(one) for one in operands] if isinstance(operands, list) else []
-
-
-def _shapes(operand: object) -> list[Shape]:
-    if not isinstance(operand, list):
-        return []
-    shapes = operand if operand and isinstance(operand[0], list) else [operand]
-    return [tuple(one) for one in shapes if isinstance(one, list) and all(isinstance(size, int) for size in one)]
+    """The shapes of operands as recorded, "[[8, 64], [[2], [3, 4]], []]"; empty if they cannot be read."""
+    found: Operands = []
+    depth, sizes, is_list = 0, list[str](), False
+    for word in _WORD.findall(text):
+        if word == "[":
+            depth, sizes, is_list = depth + 1, [], depth + 1 == _LISTED
+            if depth == _OPERAND:
+                found.append([])
+        elif word == "]":
+            is_shape = depth == _LISTED or (depth == _OPERAND and not is_list)
+            if is_shape and all(size.isdecimal() and len(size) <= _MOST_DIGITS for size in sizes):
+                found[-1].append(tuple(map(int, sizes)))
+            depth, is_list = depth - 1, depth >= _LISTED
+        elif depth >= _OPERAND:
+            sizes.append(word)
+        else:
+            found.append([])
+        if not 0 <= depth <= _LISTED:
+            return []
+    return [] if depth or not text.startswith("[") else found
 
 
 def dtype_of(types: str, kernel: str = "") -> str:

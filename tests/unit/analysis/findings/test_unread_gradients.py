@@ -95,10 +95,11 @@ def test_other_frameworks() -> None:
     assert told("unread_gradients", cpu([("dot", 90)]))["reason"] == "No program of PyTorch recorded."
 
 
-@pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "1", "{}"])
+@pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "1", "{}", "]", "[[1]]]"])
 def test_shapes_that_cannot_be_read(text: str) -> None:
     assert operand_shapes(text) == []
 
 
 def test_shapes_of_operands() -> None:
     assert operand_shapes("[[8, 64], [], [[2], [3, 4]], null, [[]]]") == [[(8, 64)], [()], [(2,), (3, 4)], [], [()]]
+    assert operand_shapes(f"[[-1], [{10**18}], [[x], [2]]]") == [[], [], [(2,)]]

@@ -58,8 +58,8 @@ from tpu_profile_plugin.analysis.findings.rules.recording import (
 
 LARGEST, STRAGGLER = largest_part.RULE, straggler.RULE
 MOVEMENT, PRECISION = data_movement.RULE, low_precision_unused.RULE
-ASIDE = (kept_for_backward.RULE, tracing_overhead.RULE)
-"""About memory and the recording: they come after what the time goes to."""
+RECORDING = tracing_overhead.RULE
+"""It comes after what the time goes to."""
 RULES: tuple[Rule, ...] = (
     recompilation.RULE,
     not_compiled.RULE,

@@ -1,14 +1,15 @@
 """Much of a program's memory holds results of the forward pass until the backward pass reads them.
 
 Fires if such buffers make up at least {KEPT_SHARE:.0%} of the peak, counting source lines with {KEPT_BUFFER_SHARE:.0%}
-of it each; it is sure of its use if one of them makes up half. Programs with a peak below 32 MiB do not count, nor runs
-that recompute much (`recomputation`).
+of it each; it is sure of its use if one of them makes up half, and not the results of matrix products. Programs with a
+peak below 32 MiB do not count, nor runs that recompute much (`recomputation`).
 
 Recompute the values in the backward pass, or make them smaller. This frees memory, not time.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS
@@ -35,6 +36,7 @@ KEPT_LEAST_PEAK = 32 << 20
 """Bytes: programs with a smaller peak fit into any device many times over."""
 
 ADVICE = PARTS["kept for the backward pass"]
+_LAYER = re.compile(r"/(?:dot_general|conv_general_dilated)\Z")
 
 
 Verdict = tuple[int, Finding | Silence]
@@ -63,12 +65,18 @@ def gather(host: HostView) -> Verdict:
         + most_in(kept.groups[0].label, kept.groups[0].size / kept.size, known="kind", where="for"),
         0,
         "no direct cost: memory that recomputing in the backward pass would free",
-        "low" if kept.peak < NEEDED_SHARE * capacity or 2 * kept.groups[0].size < kept.peak else "high",
+        "high" if kept.peak >= NEEDED_SHARE * capacity and _is_much(kept) else "low",
         _evidence(kept, host.name, share, capacity),
         ADVICE,
         (host.name,),
     )
     return kept.size, finding
+
+
+def _is_much(kept: Kept) -> bool:
+    """Whether one kind makes half of the peak: not the results of layers, which cost as much to compute again."""
+    first = kept.groups[0]
+    return 2 * first.size >= kept.peak and _LAYER.search(first.buffers[0].made_by) is None
 
 
 def judge(run: RunView, parts: Sequence[Verdict]) -> Finding | Silence:
