@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import importlib
+import itertools
 import re
 import socket
 import sys
@@ -133,7 +134,7 @@ class TensorFlow(Profiler):
     def _add(self, plane: Any, samples: Sequence[Sample]) -> None:
         """Puts functions of sampled stacks on the line of their thread, in place of the mark, if the plane has it."""
         names = {number: one.name for number, one in plane.event_metadata.items()}
-        numbers = {name: number for number, name in names.items()}
+        numbers, unused = {name: number for number, name in names.items()}, itertools.count(max(names, default=0) + 1)
         for line in plane.lines:
             at = next((i for i, one in enumerate(line.events) if names.get(one.metadata_id) == self._MARK), None)
             if at is None:
@@ -147,11 +148,12 @@ class TensorFlow(Profiler):
                 for begin in [first_ns + one.offset_ps // 1000]
             ]
             for name, begin, end in functions([Sample(one.ns + shift, one.calls) for one in samples], events):
-                number = numbers.setdefault(name, max(plane.event_metadata, default=0) + 1)
-                plane.event_metadata[number].id, plane.event_metadata[number].name = number, name
+                if name not in numbers:
+                    number = numbers[name] = next(unused)
+                    plane.event_metadata[number].id, plane.event_metadata[number].name = number, name
                 since = max(begin - first_ns, 0)
                 duration_ps = (end - first_ns - since) * 1000
-                line.events.add(metadata_id=number, offset_ps=since * 1000, duration_ps=duration_ps)
+                line.events.add(metadata_id=numbers[name], offset_ps=since * 1000, duration_ps=duration_ps)
 
     def step(self, name: str, number: int) -> AbstractContextManager[Any]:
         mark: AbstractContextManager[Any] = self.framework.profiler.experimental.Trace(name, step_num=number, _r=1)

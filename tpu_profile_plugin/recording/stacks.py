@@ -11,6 +11,7 @@ import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
@@ -65,6 +66,8 @@ class Sampler:
                 calls.append(frame.f_code)
                 frame = frame.f_back
             self.samples.append(Sample(now, tuple(reversed(calls))))
+        if not self._stopped.is_set():
+            self.samples.append(Sample(time.perf_counter_ns(), ()))  # what is called later is not known
 
 
 def functions(samples: Sequence[Sample], events: Sequence[Span]) -> list[Span]:
@@ -118,7 +121,7 @@ class _Nested:
         middle, least = (since + until) // 2, min(depths)
         nearest = (
             min(max(middle, begin), end)
-            for begin, end, depth in zip(cuts, cuts[1:], depths, strict=False)
+            for (begin, end), depth in zip(pairwise(cuts), depths, strict=True)
             if depth == least
         )
         return min(nearest, key=lambda time: abs(time - middle))

@@ -7,6 +7,7 @@ the processor's time of the main thread, so that other work on the machine count
 
 from __future__ import annotations
 
+import abc
 import functools
 import json
 import random
@@ -129,19 +130,19 @@ def few() -> None:
 PYTHON = (calls, nested, builtins, objects, texts, arrays, loops, bytecode, few)
 
 
-class Framework:
+class Framework(abc.ABC):
     """Programs of a framework, and how it records: by name, options of its profiler."""
 
     recordings: dict[str, Any]
     programs: dict[str, Body]
 
+    @abc.abstractmethod
     def marked(self, step: int) -> Any:
         """Marks a step that is recorded."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def profiled(self, folder: Path, options: Any) -> Any:
         """Records what runs inside."""
-        raise NotImplementedError
 
 
 class Jax(Framework):

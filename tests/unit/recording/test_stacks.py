@@ -8,6 +8,7 @@ from types import CodeType
 
 import pytest
 
+from tpu_profile_plugin.recording import stacks
 from tpu_profile_plugin.recording.stacks import Sample, Sampler, Span, functions
 
 
@@ -67,6 +68,15 @@ def test_functions_and_events_are_nested(
 
 def test_functions_that_run_when_sampling_begins_and_ends_are_around_all_events() -> None:
     assert told([(100, (MAIN,)), (110, ())], [(95, 97), (98, 103), (108, 112)]) == [("main", 95, 112)]
+
+
+def test_functions_end_with_the_last_of_the_most_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stacks, "MOST", 2)
+    sampler = Sampler()
+    sampler._sampling.join()
+    sampler.stop()
+    assert [bool(one.calls) for one in sampler.samples] == [True, True, False, False]
+    assert all(one.end <= sampler.samples[2].ns for one in functions(sampler.samples, []))
 
 
 def test_the_thread_that_starts_sampling_is_sampled() -> None:

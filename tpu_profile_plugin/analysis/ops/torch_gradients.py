@@ -51,7 +51,7 @@ class UnreadGradients:
 
 
 def unread_gradients(space: XSpace, plane: Plane) -> UnreadGradients | None:
-    """Those of a host's plane; None if shapes are not recorded, or gradients and updates cannot be compared."""
+    """The unread gradients in the plane of a host's threads; None without recorded shapes of gradients and updates."""
     names = plane.event_metadata.names
     if plane.declared.stat_metadata.row(SHAPES) is None or any(map(_SHARDED.search, names)):
         return None

@@ -269,7 +269,7 @@ def test_a_device_that_is_done_before_the_last_one_comes_does_not_wait_for_it(mo
     first = f"10us +20us fusion.1\n30us +{end - 30 * US}ps all-reduce.1\n{end}ps +20us fusion.2"
     last = "10us +50us fusion.1\n60us +20us all-reduce.1\n80us +10us fusion.2"
     cores = (tpu(ops, core=number, steps=steps, modules=modules) for number, ops in enumerate((first, last)))
-    # Core 1 saves 25 us of 50, core 0, if it waits for nobody, 10 us of 20.
+    # Core 1 saves 25 us of 50, core 0, if it does not wait, 10 us of 20.
     assert us(run_of("\n".join(cores)).what_if(scale={"fusion.1": 0.5}))[:2] == (100, after)
 
 

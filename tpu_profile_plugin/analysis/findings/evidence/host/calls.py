@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.host_blame import NO_OP
+from tpu_profile_plugin.analysis.blame.host_blame import NO_OP, HostBlame
 from tpu_profile_plugin.analysis.blame.host_groups import MOST, NEARLY_ALL, largest_group
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, depths, inclusive, stacks_of, with_callers
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
@@ -169,6 +169,14 @@ class NamedPart:
     inner_ps: int = 0
 
 
+def blame_of_calls(host: HostView) -> HostBlame:
+    """The blame of a host by nodes of `calls_of`: where devices are hardly idle, it did not read the main thread."""
+    blame, stacks = host.blame, calls_of(host).stacks
+    if blame.stacks is stacks:
+        return blame
+    return replace(blame, stacks=stacks, thread_ps=np.zeros(len(stacks.parent), np.int64))
+
+
 def named_part(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], least: float = MOST) -> NamedPart:
     """The function of the program that most of some time is in, unless more of it has one purpose.
 
@@ -182,9 +190,7 @@ def named_part(host: HostView, node: I64, ps: I64, silent: Collection[Purpose], 
     after = np.array([name.startswith(AFTER) for name in calls.stacks.names], np.bool_)
     inside = node >= 0
     inside[inside] = ~after[calls.stacks.name[node[inside]]]
-    blame, count = host.blame, int(inside.sum())
-    if blame.stacks is not calls.stacks:  # devices are hardly idle: what the thread launches was not asked for
-        blame = replace(blame, stacks=calls.stacks, thread_ps=np.zeros(len(calls.stacks.parent), np.int64))
+    blame, count = blame_of_calls(host), int(inside.sum())
     part, op = np.full(count, IDLE_HOST), np.full(count, NO_OP)
     blame = replace(blame, part=part, op=op, node=node[inside], ps=ps[inside])
     group = largest_group(blame, (IDLE_HOST,))

@@ -134,9 +134,10 @@ def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int]:
 
 def _meanwhile(host: HostView, name: str, ps: int) -> str:
     """The function of another thread that runs while the main thread waits for a queue, and ends when it does."""
-    stacks = host.blame.stacks
+    calls = calls_of(host)
+    stacks = calls.stacks
     named = np.array([one == name for one in stacks.names], np.bool_)[stacks.name]
-    return holding(host, calls_of(host).times(with_callees(stacks.parent, np.flatnonzero(named))), ps)
+    return holding(host, calls.times(with_callees(stacks.parent, np.flatnonzero(named))), ps)
 
 
 def _ops(host: HostOps) -> list[Evidence]:

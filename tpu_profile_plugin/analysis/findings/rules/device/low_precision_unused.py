@@ -50,8 +50,8 @@ _DOUBLE = Telling(
     "float64 takes {ops:.1%} of the ops' time{most}",
     "float64 takes {ops:.1%} of the ops' time",
     _OF_ALL,
-    "time of computation times the share of these ops, of which half the bytes and half the arithmetic remain; on CPUs "
-    "30% of XLA's, as measured",
+    "time of computation times the share of these ops, of which half the bytes and half the arithmetic remain; on "
+    "XLA's CPU backend 30% of their time, as measured",
     DOUBLE_SHARE,
     moves=False,
 )

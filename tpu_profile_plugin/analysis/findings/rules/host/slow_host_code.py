@@ -26,7 +26,7 @@ from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.spans import intersect, total, union
 from tpu_profile_plugin.analysis.devices.launched import Launched, longest_gap_ps
-from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, NamedPart, named_part
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, NamedPart, blame_of_calls, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.code import GLUE_PS, HostCode, Idle, code_of
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import LEAST_STEPS
@@ -141,10 +141,8 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
 
 
 def _most(code: HostCode, host: HostView, node: I64, ps: I64) -> NamedPart:
-    calls, thread_ps = code.calls, host.blame.thread_ps
-    # Where devices are hardly idle, what the thread does is not summed up.
-    evaluates = calls.purpose[: len(thread_ps)] == Purpose.EVALUATION
-    evaluating = int(thread_ps[evaluates].sum())
+    calls, thread_ps = code.calls, blame_of_calls(host).thread_ps
+    evaluating = int(thread_ps[calls.purpose[:-1] == Purpose.EVALUATION].sum())
     # What most of the time is the program itself, whatever it is called.
     silent = (*AS_CODE, Purpose.EVALUATION) if evaluating > MOST * thread_ps.sum() else AS_CODE
     most = named_part(host, node, ps, silent)
