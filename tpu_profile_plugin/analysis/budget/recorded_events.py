@@ -51,7 +51,7 @@ def recorded_events(begin: I64, end: I64, frame: Bools) -> RecordedEvents:
     """
     lasting = end > begin
     begin, end, frame = begin[lasting], end[lasting], frame[lasting]
-    if len(begin) and (np.diff(begin) < 0).any():
+    if (np.diff(begin) < 0).any():
         order = np.argsort(begin, kind="stable")
         begin, end, frame = begin[order], end[order], frame[order]
     times, bounds = _gaps(begin, end, frame)

@@ -557,7 +557,7 @@ def _reach_cores(forest: HostForest, node_group: I64, level_0_nodes: I64) -> boo
     if any(bool((node_group[of_core] >= 0).any()) for of_core in nodes):
         return True
     roots = level_0_nodes.astype(np.uint32)
-    return len(roots) > 0 and any(bool((forest.native.nearest(core, roots) != NO_NODE).any()) for core in nodes)
+    return any(bool((forest.native.nearest(core, roots) != NO_NODE).any()) for core in nodes)
 
 
 def _count_cores(
@@ -576,7 +576,7 @@ def _per_event(nodes: PlaneNodes, lookup: PlaneLookup, node_group: I64) -> tuple
     group = node_group[nodes.base : nodes.base + nodes.count]
     column, events = _file_groups(lookup), len(lookup.plane.events.begin_ps)
     region = None
-    if lookup.regions is not None and not lookup.is_tpu:
+    if not lookup.is_tpu:
         group, region = group[:events], group[events:]
     if not bool((group >= 0).any()):
         return column, region

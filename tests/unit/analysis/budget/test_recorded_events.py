@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.analysis.budget import recorded_events as module
 from tpu_profile_plugin.analysis.budget.recorded_events import CHUNK, CHUNKS, recorded_events
 
 
@@ -26,12 +27,24 @@ def test_events_in_a_row(count, close):
     assert (of_calls.close_ps, of_calls.typical_ps, len(of_calls.begin_ps)) == (close, close, count)
 
 
-def test_events_within_each_other():
+@pytest.mark.parametrize("calls", [False, True])
+def test_events_within_each_other(calls):
     """An event of 100 holds one of 60: 30 between the begins, 10 between the ends; 900 to the next one."""
     outer = row_of(100, 100, 1000)
     inner = [(begin + 30, end - 10) for begin, end in outer]
-    others = recorded_events(*columns(outer + inner, [False] * 200)).others
-    assert others.close_ps == (100 * (30 + 10) + 99 * (60 + 900)) / 199
+    found = recorded_events(*columns(outer + inner, [calls] * 200))
+    close = (100 * (30 + 10) + 99 * (60 + 900)) / 199
+    assert (found.frames.close_ps, found.others.close_ps) == ((close, 0.0) if calls else (0.0, close))
+
+
+def test_an_event_ends_before_another_begins_at_the_same_moment():
+    """31 follow each other without a gap; of 30 others each is met by a call at its end."""
+    assert recorded_events(*columns(row_of(31, 50, 50), [True] * 31)).frames.close_ps == 50.0
+    spans, calls = [], []
+    for at in range(0, 30_000, 1000):
+        spans += [(at, at + 100), (at + 40, at + 50), (at + 130, at + 170), (at + 170, at + 180)]
+        calls += [False, True, False, True]
+    assert recorded_events(*columns(spans, calls)).others.close_ps == 30 + 40
 
 
 def test_work_between_events_does_not_count():
@@ -59,7 +72,23 @@ def test_events_in_any_order_and_without_length():
     """Those without length, such as allocations, do not count."""
     spans = [*row_of(40)[::-1], *((at, at) for at in range(100, 4000, 100))]
     found = recorded_events(*columns(spans, [True] * len(spans))).frames
-    assert (found.close_ps, len(found.begin_ps)) == (200.0, 40)
+    assert (found.close_ps, found.begin_ps.tolist()) == (200.0, list(range(0, 8000, 200)))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "chunk", "count", "close"),
+    [
+        (4, 8, 32, 200.0),  # all of them, which are 31 pairs
+        (4, 8, 33, 0.0),  # four times 7 pairs
+        (4, 9, 37, 200.0),  # four times 8
+        (4, 10, 80, 200.0),
+    ],
+)
+def test_a_sample_has_pairs_within_its_chunks_only(monkeypatch, chunks, chunk, count, close):
+    monkeypatch.setattr(module, "CHUNKS", chunks)
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    found = recorded_events(*columns(row_of(count), [True] * count)).frames
+    assert (found.close_ps, len(found.begin_ps)) == (close, count)
 
 
 def test_of_many_events_a_sample_is_looked_at():

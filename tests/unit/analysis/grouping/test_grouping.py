@@ -283,6 +283,7 @@ def test_roots_of_several_planes_are_named_each_by_its_own() -> None:
         *("train 0", "eval 1", "forward 2", "backward 3"),
         *("load 4", "save 5", "update 6", "D 7"),
     ]
+    assert groups(profile(text), 1) == {"load": [4], "save": [5], "C": [6], "D": [7]}
 
 
 def test_groups_are_looked_up_by_number() -> None:
@@ -308,6 +309,7 @@ def test_a_profile_of_devices_alone_is_grouped_by_the_numbers_of_its_steps() -> 
         110us +5us op
     """
     assert groups(profile(text)) == {"s0": [0], "s1": [1], "op": [0, 1]}
+    assert names(text) == {0: "5", 1: "6"}
 
 
 def test_iterations_may_be_numbered_below_0() -> None:
@@ -320,3 +322,137 @@ def test_iterations_may_be_numbered_below_0() -> None:
         """
     )
     assert groups(profile(text)) == {"ExecutorState::Process": [-1, 0, 1]}
+
+
+def test_a_core_counts_with_its_line_of_steps_wherever_that_is_in_the_file() -> None:
+    """Ops before and after it have numbers and types of their own, which name no other event."""
+    text = """
+    plane 1 "/host:CPU"
+    line 1 a
+    0us +10us train {_r=1}
+    20us +10us eval {_r=1}
+    plane 3 "/device:TPU:0"
+    line 1 "XLA Ops"
+    201us +5us early {step_num=70, graph_type="early"}
+    line 2 Steps
+    200us +10us s0 {step_num=5, graph_type="forward"}
+    220us +10us s1 {step_num=6, graph_type="backward"}
+    line 3 "Framework Ops"
+    221us +5us late {step_num=80, graph_type="late"}
+    plane 4 "/host:CPU [77]"
+    line 1 a
+    50us +10us load {_r=1}
+    """
+    assert names(text) == {0: "train 0", 1: "eval 1", 2: "load 2", 3: "forward 5", 4: "backward 6"}
+    assert groups(profile(text), 1) == {"early": [3], "s0": [3], "s1": [4], "late": [4]}
+    assert groups(profile(text), 2) == {"load": [2]}
+
+
+def test_a_step_of_a_core_is_reached_wherever_its_line_is_in_the_file() -> None:
+    text = """
+    plane 1 "/host:CPU"
+    line 1 a
+    0us +100us train {_r=1}
+    5us +1us p {_pt=12, _p=1}
+    plane 3 "/device:TPU:0"
+    line 1 "XLA Ops"
+    11us +5us before {_ct=12, _c=2}
+    31us +5us op
+    line 2 Steps
+    10us +10us s0
+    30us +10us s1 {_ct=12, _c=1}
+    """
+    assert groups(profile(text), 1) == {"before": [-1], "op": [0], "s0": [-1], "s1": [0]}
+
+
+def test_steps_of_a_device_without_names_are_named_by_their_numbers() -> None:
+    text = 'plane 1 "/device:TPU:0"\nline 1 Steps\n0us +100us s0\n100us +100us s1'
+    found = preprocess(profile(text)).group_names
+    assert (dict(found), found.nbytes) == ({0: "0", 1: "1"}, 2 * (4 + 8))
+
+
+def test_the_shortest_of_several_cores_does_not_end_the_numbers() -> None:
+    """Cores count alike; lines beside the steps, and what the file says of them, stay."""
+    text = """
+    plane 1 "/device:TPU:0"
+    line 1 Steps
+    0us +100us s0
+    100us +100us s1
+    line 2 other
+    500us +1us x {group_id=9}
+    plane 2 "/device:TPU:1"
+    line 1 "XLA Ops"
+    120us +1us op
+    line 2 Steps
+    100us +100us t0
+    plane 3 "/device:TPU:2"
+    line 1 "XLA Ops"
+    120us +1us op
+    plane 4 "/device:TPU:0 SparseCore 0"
+    line 1 "Sparse Core Steps"
+    0us +10us 0
+    10us +10us 1
+    20us +10us 2
+    """
+    assert groups(profile(text)) == {"s0": [0], "s1": [1], "x": [9]}
+    assert groups(profile(text), 1) == {"op": [0], "t0": [0]}
+    assert names(text) == {0: "0", 1: "1"}
+
+
+@pytest.mark.parametrize("first", ["ops", "steps"])
+def test_contexts_of_ops_are_those_of_the_steps_around_them(first: str) -> None:
+    ops = 'line 1 "XLA Ops"\n5us +1us outside {_ct=12, _c=1}\n31us +5us op {_ct=12, _c=1}'
+    steps = "line 2 Steps\n10us +10us s0\n30us +10us s1"
+    lines = f"{ops}\n{steps}" if first == "ops" else f"{steps}\n{ops}"
+    text = f"""
+    plane 1 "/host:CPU"
+    line 1 a
+    0us +100us train {{_r=1}}
+    5us +1us p {{_pt=12, _p=1}}
+    plane 3 "/device:TPU:0"
+    {lines}
+    line 3 "Framework Ops"
+    50us +1us after {{_ct=12, _c=1}}
+    """
+    assert groups(profile(text), 1) == {"outside": [-1], "op": [0], "s0": [-1], "s1": [0], "after": [-1]}
+
+
+def test_steps_of_cores_are_linked_without_roots() -> None:
+    core = 'plane {0} "/device:TPU:{0}"\nline 1 Steps\n0us +100us s {{{1}}}\n100us +100us s {{{2}}}\n'
+    text = core.format(0, "_pt=12, _p=1", "") + core.format(1, "", "_ct=12, _c=1")
+    assert (groups(profile(text), 0), groups(profile(text), 1)) == ({"s": [0, 1]}, {"s": [0, 0]})
+
+
+@pytest.mark.parametrize(
+    ("level", "steps"),
+    [
+        ("_r=u1", [-1, -1]),  # level 0, that of steps
+        ("_r=1", [0, 1]),
+    ],
+)
+def test_steps_below_a_function_of_tf_data_have_no_numbers_of_their_own(level: str, steps: list[int]) -> None:
+    text = f"""
+    plane 1 "/host:CPU"
+    line 1 a
+    0us +100us FunctionRun {{{level}, id=6}}
+    5us +1us p {{_pt=12, _p=1}}
+    200us +1us "InstantiatedCapturedFunction::Run" {{id=6}}
+    plane 3 "/device:TPU:0"
+    line 1 Steps
+    10us +10us s {{_ct=12, _c=1}}
+    30us +10us s
+    """
+    assert groups(profile(text), 1) == {"s": steps}
+
+
+@pytest.mark.parametrize(
+    ("event", "steps"),
+    [
+        ("root {_r=u1}", [1, 2]),  # leads to no step
+        ("EagerExecute {is_func=0}", [0, 1]),
+        ("EagerExecute {is_func=0}\n2us +1us ForOp", [-1, -1]),
+    ],
+)
+def test_steps_that_nothing_leads_to_are_numbered_unless_the_host_loops(event: str, steps: list[int]) -> None:
+    core = 'plane 3 "/device:TPU:0"\nline 1 Steps\n10us +10us s\n30us +10us s'
+    assert groups(profile(f'plane 1 "/host:CPU"\nline 1 a\n0us +9us {event}\n{core}'), 1) == {"s": steps}

@@ -79,6 +79,20 @@ def test_the_process_of_the_plane_is_that_of_its_producers_and_of_consumers_that
     assert groups(profile(text), 1) == {"c": [-1], "d": [0]}
 
 
+@pytest.mark.parametrize(("kind", "linked"), [(3, False), (12, True)])
+def test_launches_on_a_tpu_are_those_of_any_process(kind: int, linked: bool) -> None:
+    text = f"""
+    plane 1 "/host:CPU" {{process_id=5}}
+    line 1 a
+    0us +100us train {{_r=1}}
+    5us +1us p {{_pt={kind}, _p=8}}
+    plane 2 "/host:CPU [6]" {{process_id=6}}
+    line 1 a
+    5us +1us c {{_ct={kind}, _c=8}}
+    """
+    assert groups(profile(text), 1) == {"c": [0 if linked else -1]}
+
+
 @pytest.mark.parametrize(
     ("sender", "receiver", "linked"),
     [
@@ -133,6 +147,18 @@ def test_launches_and_their_ends_may_be_on_different_planes() -> None:
     launch = "5us +1us DoEnqueueProgram {queue_id=1, run_id=5, device_ordinal=0}\n"
     end = 'plane 2 "/host:CPU [6]"\nline 1 a\n9us +1us CompleteCallbacks {queue_id=1, run_id=5, device_ordinal=0}'
     assert groups(profile(ROOT + launch + end), 1) == {"CompleteCallbacks": [0]}
+
+
+def test_launches_lead_to_runs_of_programs_on_their_device() -> None:
+    launch = "5us +1us DoEnqueueProgram {queue_id=1, run_id=5, device_ordinal=1}\n"
+    core = 'plane {0} "/device:TPU:{0}"\nline 1 "XLA Modules"\n9us +1us m {{queue_id=1, run_id=5}}\n'
+    text = ROOT + launch + core.format(0) + core.format(1)
+    assert [groups(profile(text), plane) for plane in (1, 2)] == [{"m": [-1]}, {"m": [0]}]
+
+
+def test_contexts_may_be_all_that_events_tell() -> None:
+    text = 'plane 1 "/host:CPU"\nline 1 a\n0us +100us ProcessBatch\n5us +1us p {_pt=3, _p=8}\n'
+    assert groups(profile(f"{text}line 2 b\n200us +1us c {{_ct=3, _c=8}}"))["c"] == [0]
 
 
 def test_launches_in_no_queue_are_not_those_in_queue_0() -> None:
@@ -262,6 +288,11 @@ def test_eager_ops_and_kernels() -> None:
         11: 0,
     }
     assert dict(zip(gpu.eager_event.tolist(), gpu.eager_value.tolist(), strict=True)) == {0: 1, 1: 0}
+
+
+def test_contexts_of_one_kind_are_different_flows() -> None:
+    (host,) = preprocess(profile(ROOT + "5us +1us p {_pt=3, _p=77}\n7us +1us q {_pt=3, _p=78}")).planes
+    assert len(set(host.flow_value.tolist())) == 2
 
 
 def test_flows_have_two_ends_with_one_number() -> None:
