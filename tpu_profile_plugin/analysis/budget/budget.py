@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.common.spans import (
     PartTimes,
     Times,
+    contains,
     covered_within,
     intersect,
     join,
@@ -24,6 +25,7 @@ from tpu_profile_plugin.analysis.common.spans import (
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import HostRuns, keep_runs
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveRuns, RecordedCollectives, recorded_collectives
+from tpu_profile_plugin.analysis.devices.kinds import async_role
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans, Work, busy
 from tpu_profile_plugin.analysis.devices.unrecorded import Unrecorded, unknown_time, unrecorded
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
@@ -301,6 +303,9 @@ def _waiting(device: Device, exposed: Times, waits: OpSpans) -> Times:
     begin[0][waits.event[in_runs]] = waits.end_ps[in_runs]
     begin[1][-1 - waits.event[~in_runs]] = waits.end_ps[~in_runs]
     talks = (runs.work == Work.COMMUNICATION, windows.work == Work.COMMUNICATION)
+    # The ops that begin and end an asynchronous collective are a part of its window.
+    parts = np.array([async_role(op.name) is not None for op in device.ops], np.bool_)[runs.op]
+    talks[0][parts & contains(times_of(windows.begin_ps, windows.end_ps, talks[1]), runs.begin_ps)] = False
     active = times_of(
         np.concatenate([begin[0][talks[0]], begin[1][talks[1]]]),
         np.concatenate([runs.end_ps[talks[0]], windows.end_ps[talks[1]]]),

@@ -8,7 +8,7 @@ from builders.answers import run_of
 from builders.computed import budget
 from builders.planes import host
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, LABELS, PARTS, members
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, LABELS, PARTS, label_of, members
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
 
@@ -166,6 +166,21 @@ LOADER = """
             '11us +78us "$train.py:9 load"\n12us +76us "$torch/nn/modules/module.py:1 _call_impl"',
             ("$train.py:9 load", "$train.py:9 load"),
         ),
+        # A function that tells what it does stands for what it calls.
+        (
+            '11us +78us "$train.py:9 load"\n13us +40us "$images.py:3 decode"\n54us +30us "$images.py:3 decode"',
+            ("$train.py:9 load", "$train.py:9 load"),
+        ),
+        # Nor does what a library does for it.
+        (
+            '11us +78us "$batches.py:9 __getitem__"\n13us +40us "$random.py:1 shuffle"'
+            '\n54us +30us "$random.py:1 shuffle"',
+            ("$batches.py:9 __getitem__", "$batches.py:9 __getitem__"),
+        ),
+        (
+            '0us +5us "Iterator"\n11us +78us "$random.py:120 shuffle"',
+            ("$random.py:120 shuffle", "$random.py:120 shuffle"),
+        ),
         # The function that calls a library may last through all steps.
         (
             '0us +100us "$train.py:1 main"\n11us +78us "$random.py:120 shuffle"',
@@ -178,6 +193,53 @@ def test_host_code_is_named_by_what_says_most(events, expected):
     assert ((cause.name, cause.inner), cause.time_ps) == (expected, (80 * US,))
 
 
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (
+            '11us +78us "$train.py:9 load"\n12us +76us "$random.py:120 shuffle"',
+            ("$train.py:9 load", "$random.py:120 shuffle"),
+        ),
+        (
+            '11us +78us "$train.py:9 load"\n12us +76us "$torch/nn/modules/module.py:1 _call_impl"',
+            ("$train.py:9 load", "$train.py:9 load"),
+        ),
+        (
+            '11us +78us "$batches.py:9 __getitem__"\n13us +40us "$images.py:3 decode"'
+            '\n54us +30us "$images.py:3 decode"',
+            ("$images.py:3 decode", "$batches.py:9 __getitem__"),
+        ),
+        (
+            '11us +78us "$batches.py:9 __getitem__"\n12us +76us "$batches.py:10 <lambda>"',
+            ("$batches.py:9 __getitem__", "$batches.py:10 <lambda>"),
+        ),
+        (
+            '0us +100us "$train.py:1 main"\n11us +78us "$random.py:120 shuffle"',
+            ("$train.py:1 main", "$random.py:120 shuffle"),
+        ),
+    ],
+)  # fmt: skip
+def test_host_code_has_a_name_where_the_file_has_it_first(events, expected):
+    main = f'plane 9 "/host:CPU"\nline 1 main\n{events}\n0us +100us train {{_r=1, step_num=0}}'
+    (cause,) = budget(one_step(BUSY) + main).causes
+    assert (cause.name, cause.inner) == expected
+
+
+def test_waits_in_turn_are_causes_one_by_one():
+    events = """
+        5us +50us "$train.py:9 first"
+        6us +48us "$queue.py:9 get"
+        55us +40us "$train.py:10 second"
+        55us +39us "$queue.py:9 get"
+    """
+    found = budget(one_step(BUSY) + main_thread(events))
+    assert [(cause.name, cause.inner, cause.time_ps) for cause in found.causes] == [
+        ("$train.py:9 first", "$queue.py:9 get", (44 * US,)),
+        ("$train.py:10 second", "$queue.py:9 get", (35 * US,)),
+        ("$train.py:9 first", "$train.py:9 first", (US,)),
+    ]
+
+
 def test_gaps_within_a_run_of_a_program_are_not_the_hosts():
     text = one_step(BUSY, modules='0us +60us "jit_f(7)" {run_id=5}') + main_thread('10us +80us "$train.py:9 load"')
     assert parts(budget(text)) == {"compute": 20, "idle_host": 30, "idle_gap": 50}
@@ -187,6 +249,22 @@ def test_work_that_was_launched_and_has_not_begun_waits_for_its_launch():
     modules = '0us +10us "jit_f(7)" {run_id=5}\n90us +10us "jit_f(7)" {run_id=6}'
     text = one_step(BUSY, modules=modules) + main_thread("40us +2us DoEnqueueProgram {run_id=6}")
     assert parts(budget(text)) == {"compute": 20, "idle_launch": 50, "idle_other": 30}
+
+
+@pytest.mark.parametrize(
+    ("launched", "expected"),
+    [
+        (10, {"idle_launch": 80}),
+        (11, {"idle_transfer": 80}),  # the device had nothing to do when the host was waiting for it
+    ],
+)
+def test_work_that_was_launched_when_a_gap_begins_does_not_wait_for_a_blocked_host(launched, expected):
+    modules = '0us +10us "jit_f(7)" {run_id=5}\n90us +10us "jit_f(7)" {run_id=6}'
+    main = host(
+        '0 100 train {_r=1, step_num=0}\n5 15 "np.asarray(jax.Array)"',
+        f"{launched} 2 DoEnqueueProgram {{run_id=6}}",
+    )
+    assert parts(budget(one_step(BUSY, modules=modules) + main)) == {"compute": 20, **expected}
 
 
 GPU = """
@@ -211,6 +289,76 @@ def test_kernels_are_launched_by_correlation_id():
     launches = parts(found)
     assert launches["compute"] == 49
     assert launches["idle_launch"] >= 6
+
+
+def ends_idle(idle, events, cores=1):
+    """A step from 5000 to 6000 us of cores that work but for the last microseconds, during which the host does that."""
+    core = [
+        planes.tpu(f"5000 {1000 - idle} fusion.1", core=number, steps="5000 1000 1 {_ct=9, _c=1}")
+        for number in range(cores)
+    ]
+    main = host(f"5000 1000 train {{_r=1, step_num=0}}\n{6000 - idle} {idle} {events}")
+    return budget(planes.profile(*core, main))
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize(
+    ("idle", "event", "name"),
+    [
+        # Host events are read if devices are idle for more than 0.5% of the steps,
+        (5, "IteratorGetNext", "idle_other"),
+        (6, "IteratorGetNext", "idle_input"),
+        # and the main thread's if no event tells why for more than 1%.
+        (10, "$train.py:9 load", "idle_other"),
+        (11, "$train.py:9 load", "idle_host"),
+    ],
+)
+def test_the_host_is_read_if_devices_are_idle_long_enough(idle, event, name, cores):
+    found = ends_idle(idle, event, cores)
+    assert [parts(found, device=core) for core in range(cores)] == [{"compute": 1000 - idle, name: idle}] * cores
+    assert found.traced is (True if name == "idle_host" else None)
+
+
+def test_causes_are_in_the_order_of_their_time():
+    text = one_step("0 10 loop_fusion fusion.1\n30 10 loop_fusion fusion.1\n90 10 loop_fusion fusion.1")
+    found = budget(text + main_thread('10us +20us "$train.py:9 load"\n40us +50us "$train.py:10 save"'))
+    assert [(cause.name, cause.time_ps) for cause in found.causes] == [
+        ("$train.py:10 save", (50 * US,)), ("$train.py:9 load", (20 * US,)),
+    ]  # fmt: skip
+
+
+def test_of_two_asynchronous_collectives_one_waits_for_a_late_device():
+    def core(number, late):
+        return one_step(
+            f"""
+            0 1 async-start all-reduce-start.1
+            1 4 async-done all-reduce-done.1
+            5 {late - 5} loop_fusion fusion.1
+            {late} 1 async-start all-reduce-start.2
+            {late + 1} {79 - late} async-done all-reduce-done.2
+            85 1 async-start all-reduce-start.3
+            86 4 async-done all-reduce-done.3
+            """,
+            core=number,
+        )
+
+    found = budget(core(0, 20) + core(1, 70))
+    assert parts(found, device=0) == {"compute": 15, "exposed_communication": 20, "idle_peer": 50, "idle_other": 15}
+    assert parts(found, device=1) == {"compute": 65, "exposed_communication": 20, "idle_other": 15}
+
+
+def test_only_devices_that_share_cores_hold_up_the_communication_of_others():
+    """While the first exchanges, from 20 to 60 us, the second computes until 50 us."""
+    tpus = one_step("0 20 loop_fusion fusion.1\n20 40 all-reduce all-reduce.1") + one_step(
+        "0 50 loop_fusion fusion.1", core=1
+    )
+    assert (budget(tpus).shared_ps, parts(budget(tpus))["exposed_communication"]) == (0, 40)
+    cpus = host(
+        "0 100 train {_r=1, step_num=0}",
+        planes.xla_on_cpu("0 20 dot.1\n20 40 all-reduce.1"),
+        planes.xla_on_cpu("0 50 dot.1", device=1),
+    )
+    assert (budget(cpus).shared_ps, parts(budget(cpus))["exposed_communication"]) == (30 * US, 40)
 
 
 def test_time_between_steps():
@@ -359,3 +507,4 @@ def test_every_part_belongs_to_one_category():
     assert sorted(part for group in GROUPS for part in group.parts) == sorted(CATEGORIES) == sorted(LABELS)
     assert [CATEGORIES[i] for i in members("input")] == ["idle_input", "input_copy"]
     assert [CATEGORIES[i] for i in members("idle_peer")] == ["idle_peer"]
+    assert [label_of(name).name for name in (BETWEEN, "input", "compute")] == ["Between steps", "Input", "Ops"]
