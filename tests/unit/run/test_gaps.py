@@ -68,6 +68,19 @@ def test_the_event_that_covers_most_of_a_gap_without_a_host_call() -> None:
         ("a.py:1 f", pytest.approx(200 / 3)),
         ("", None),
     ]
+    # Of two that cover as much, the deepest.
+    assert partial('150us +40us "$a.py:1 f"', '150us +40us "$a.py:2 g"')[0][0] == "a.py:2 g"
+
+
+def test_a_gap_that_ends_with_a_run_of_a_program_is_within_it() -> None:
+    modules = "10 20 jit_step(7)\n60 10 jit_step(7)"
+    found = rows(tpu("10 10 add\n30 10 add\n60 10 add", steps="0 70 0 {_ct=9, _c=0}", modules=modules))
+    assert [(row[2], row[3], row[7]) for row in found] == [(40, 20, False), (0, 10, False), (20, 10, True)]
+
+
+def test_a_device_that_ran_no_op_has_no_gaps() -> None:
+    with pytest.raises(NoData):
+        run_of(tpu("", steps=STEPS)).gaps()
 
 
 def test_a_gap_over_two_steps_names_both_and_one_mostly_outside_names_none() -> None:
@@ -75,6 +88,8 @@ def test_a_gap_over_two_steps_names_both_and_one_mostly_outside_names_none() -> 
     found = rows(tpu("0 60 add\n150 41 add\n310 90 add", steps=steps))
     # 40 of the 90 us from 60 to 150 are in step 0; of the 119 us from 191 to 310 only 9 in step 1, and 10 in step 2.
     assert [row[2:5] for row in found] == [(191, 119, ""), (60, 90, "0 to 1")]
+    # Half is enough: 50 of the 100 us from 150 to 250 are in step 1.
+    assert rows(tpu("0 150 add\n250 150 add", steps=steps))[0][2:5] == (150, 100, "1")
 
 
 def test_a_device_that_begins_late_has_a_gap_from_the_begin_of_the_others() -> None:

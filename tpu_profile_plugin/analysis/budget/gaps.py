@@ -104,7 +104,7 @@ def _device_gaps(device: Device, gaps: Times, steps: Times, main: MainThread) ->
     call, event = np.full(len(begin), -1), np.full(len(begin), -1)
     call[row], event[row] = named.name, named.inner
     unnamed = ~within & (call < 0)
-    partial, partial_ps = np.full(len(begin), -1), np.zeros(len(begin), np.int64)
+    partial, partial_ps = np.zeros((2, len(begin)), np.int64)
     partial[unnamed], partial_ps[unnamed] = _most_covering((begin[unnamed], end[unnamed]), main)
     partial = np.where(2 * partial_ps >= end - begin, partial, -1)
     first = np.searchsorted(steps[1], begin, side="right")
@@ -112,7 +112,7 @@ def _device_gaps(device: Device, gaps: Times, steps: Times, main: MainThread) ->
     some = first <= last
     since, until = steps[0][np.where(some, first, 0)], steps[1][np.where(some, last, 0)]
     lengths = np.concatenate([[0], np.cumsum(steps[1] - steps[0])])
-    steps_ps = np.where(some, lengths[last + 1] - lengths[np.minimum(first, len(lengths) - 1)], 0)
+    steps_ps = np.where(some, lengths[last + 1] - lengths[first], 0)
     between = (until - since) - steps_ps
     in_steps = np.where(some, np.minimum(end, until) - np.maximum(begin, since) - between, 0)
     first = np.where(2 * in_steps >= end - begin, first, last + 1)
@@ -140,9 +140,9 @@ def _texts(names: I64, main: MainThread) -> tuple[str, ...]:
 
 
 def _most_covering(gaps: Times, main: MainThread) -> tuple[I64, I64]:
-    """Per gap the telling event of the main thread that covers most of it (-1 without any), and how much."""
+    """Per gap the telling event of the main thread that covers most of it, and how much (0 without any)."""
     begin, end = gaps
-    name, most = np.full(len(begin), -1, np.int64), np.zeros(len(begin), np.int64)
+    name, most = np.zeros((2, len(begin)), np.int64)
     columns = zip(main.levels.begin_ps, main.levels.end_ps, main.levels.name, strict=True)
     for since, until, names in reversed(list(columns)):
         first = np.searchsorted(until, begin, side="right")

@@ -212,7 +212,7 @@ def merge_budgets(parts: Sequence[HostBudget]) -> RunBudget:
     Steps whose markers have the same names on all hosts are matched by name, others by time since the begin of each
     host's recording.
     """
-    hosts = [i for i, part in enumerate(parts) if part.devices and part.steps is not None]
+    hosts = [i for i, part in enumerate(parts) if part.steps is not None]
     if not hosts:
         return _empty()
     rows = common_rows([windows for i in hosts if (windows := parts[i].steps) is not None])
@@ -271,7 +271,7 @@ def _with_peer_waits(parts: Sequence[HostBudget], time_ps: PartTimes, window: tu
     A single host counts them as communication. A wait counts to the step in which the collective begins.
     """
     runs = [part.runs for part in parts if part.runs is not None]
-    if len(parts) < 2 or len(runs) < len(parts):
+    if len(runs) < 2:
         return time_ps
     matched = match_hosts(runs, clock_offsets(runs))
     matched_runs, row = matched.runs, matched.runs.source

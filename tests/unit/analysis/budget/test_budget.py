@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from builders import planes
 from builders.answers import run_of
 from builders.computed import budget
 from builders.planes import host
 
-from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, GROUPS, LABELS, PARTS, label_of, members
+from tpu_profile_plugin.analysis.budget.categories import (
+    BETWEEN,
+    CATEGORIES,
+    GROUPS,
+    LABELS,
+    PARTS,
+    UNKNOWN,
+    label_of,
+    members,
+)
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
+from tpu_profile_plugin.analysis.steps.inferred import KERAS, Evidence
 from tpu_profile_plugin.run.figures.budget import run_budget, run_decomposition
 
 US = 10**6
@@ -178,7 +190,7 @@ LOADER = """
             ("$batches.py:9 __getitem__", "$batches.py:9 __getitem__"),
         ),
         (
-            '0us +5us "Iterator"\n11us +78us "$random.py:120 shuffle"',
+            '11us +78us "$random.py:120 shuffle"\n0us +5us "Iterator"',
             ("$random.py:120 shuffle", "$random.py:120 shuffle"),
         ),
         # The function that calls a library may last through all steps.
@@ -219,9 +231,10 @@ def test_host_code_is_named_by_what_says_most(events, expected):
         ),
     ],
 )  # fmt: skip
-def test_host_code_has_a_name_where_the_file_has_it_first(events, expected):
-    main = f'plane 9 "/host:CPU"\nline 1 main\n{events}\n0us +100us train {{_r=1, step_num=0}}'
-    (cause,) = budget(one_step(BUSY) + main).causes
+def test_host_code_is_named_wherever_the_file_has_the_name(events, expected):
+    """The outermost event comes last, which makes its name the first of the plane."""
+    lines = ["0us +100us train {_r=1, step_num=0}", *events.splitlines()[::-1]]
+    (cause,) = budget(one_step(BUSY) + host("\n".join(lines))).causes
     assert (cause.name, cause.inner) == expected
 
 
@@ -385,21 +398,23 @@ def test_a_profile_without_devices_has_no_budget():
 
 
 def test_steps_of_hosts_are_matched_by_name_else_by_time():
-    def one(first, count):
+    def one(*numbers):
         lines = ['plane 1 "/host:CPU"', "line 1 python"]
-        lines += [f"{100 * i}us +80us train {{_r=1, step_num={first + i}}}" for i in range(count)]
+        lines += [f"{100 * i}us +80us train {{_r=1, step_num={number}}}" for i, number in enumerate(numbers)]
         lines.append("line 2 worker")
         lines += [
-            f'{100 * i}us +{50 + first + i}us dot.1 {{hlo_op="dot.1", device_ordinal=0, run_id={i}, program_id=3}}'
-            for i in range(count)
+            f'{100 * i}us +{50 + number}us dot.1 {{hlo_op="dot.1", device_ordinal=0, run_id={i}, program_id=3}}'
+            for i, number in enumerate(numbers)
         ]
         return budget("\n".join(lines))
 
-    merged = merge_budgets([one(3, 3), one(4, 4)])
+    merged = merge_budgets([one(3, 4, 5), one(4, 5, 6, 7)])
     assert merged.names == ("train 4", "train 5")
     assert [(device.name, device.host) for device in merged.devices] == [("CPU device 0", 0), ("CPU device 0", 1)]
     assert (merged.time_ps[0] // US).tolist() == [[54, 54], [55, 55]]
     assert merged.time_ps.sum().tolist() == merged.duration_ps.tolist()
+    apart = merge_budgets([one(3, 4, 5, 6), one(3, 6)])
+    assert (apart.names, (apart.time_ps[0] // US).tolist()) == (("train 3", "train 6"), [[53, 53], [56, 56]])
     recordings = merge_budgets([budget(one_step(BUSY)), budget(one_step(BUSY, length=90))])
     assert (recordings.duration_ps // US).tolist() == [[100, 90]]
 
@@ -418,16 +433,31 @@ def test_waits_for_devices_of_other_hosts_are_found_on_a_common_clock():
 
     early, late = rank(10, 0), rank(40, 5000)
     assert parts(early) == {"compute": 40, "exposed_communication": 200, "idle_other": 160}
-    merged = merge_budgets([early, late])
-    found = [
-        {name: ps // US for name, ps in zip(CATEGORIES, device, strict=True) if ps}
-        for device in merged.time_ps.stacked(PARTS)[0].tolist()
+    waits = {"compute": 40, "exposed_communication": 80, "idle_peer": 120, "idle_other": 160}
+    none = {"compute": 160, "exposed_communication": 80, "idle_other": 160}
+    for hosts, expected in (
+        ([early, late], [waits, none]),
+        ([late, early], [none, waits]),
+        ([early, late, early], [waits, none, waits]),
+    ):
+        merged = merge_budgets(hosts)
+        found = [
+            {name: ps // US for name, ps in zip(CATEGORIES, device, strict=True) if ps}
+            for device in merged.time_ps.stacked(PARTS)[0].tolist()
+        ]
+        assert found == expected
+        assert merged.time_ps.sum().tolist() == merged.duration_ps.tolist()
+
+
+def test_host_code_of_several_hosts_is_in_the_order_of_its_time_per_device():
+    """40 us on each of two devices are less than 70 us on the only one of the other host."""
+    two = one_step("0 60 loop_fusion fusion.1") + one_step("0 60 loop_fusion fusion.1", core=1)
+    first = budget(two + main_thread('60us +39us "$train.py:9 load"'))
+    second = budget(one_step("0 30 loop_fusion fusion.1") + main_thread('30us +69us "$train.py:10 save"'))
+    assert [(host, cause.name, cause.time_ps) for host, cause in merge_budgets([first, second]).causes] == [
+        (1, "$train.py:10 save", (70 * US,)),
+        (0, "$train.py:9 load", (40 * US, 40 * US)),
     ]
-    assert found == [
-        {"compute": 40, "exposed_communication": 80, "idle_peer": 120, "idle_other": 160},
-        {"compute": 160, "exposed_communication": 80, "idle_other": 160},
-    ]
-    assert merged.time_ps.sum().tolist() == merged.duration_ps.tolist()
 
 
 # The average step: devices that take part, time between steps, cut steps, hosts of which no device was recorded.
@@ -457,6 +487,7 @@ def test_devices_without_work_in_a_step_are_not_averaged_in():
     assert found.share("device_compute") == 0.575
     assert found.of_steps_ps[1][:, 0].tolist() == [40 * US, 70 * US, 80 * US]
     assert found.of_devices_ps[1][:, 0].tolist() == [70 * US, 20 * US]
+    assert (found.of_steps_ps[0].tolist(), found.of_devices_ps[0].tolist()) == ([100 * US] * 3, [100 * US] * 2)
 
 
 def test_a_step_without_any_work_counts_for_the_devices_that_work_in_others():
@@ -472,10 +503,55 @@ def test_time_between_steps_is_a_part_of_the_time_from_step_to_step():
     assert sum(found.share(group.id) for group in GROUPS) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize(("gap_us", "base"), [(9, "step"), (11, "time from step to step")])
+@pytest.mark.parametrize(("gap_us", "base"), [(99, "step"), (100, "time from step to step")])
 def test_time_between_steps_is_shown_from_one_percent(gap_us, base):
-    steps = ", ".join(f"{(1000 + gap_us) * i} 1000" for i in range(3))
-    assert averaged(steps, "0 1000").base == base
+    steps = ", ".join(f"{(9900 + gap_us) * i} 9900" for i in range(3))
+    assert averaged(steps, "0 9900").base == base
+
+
+def test_time_between_steps_of_which_events_are_missing_is_no_part_of_shares():
+    """The launch at 230 us has no kernel: what the device does until 310 us is unknown, 10 us of the second step."""
+    text = """
+    plane 1 "/host:CPU"
+    line 1 main
+    0us +200us train {step_num=0, _r=1}
+    300us +200us train {step_num=1, _r=1}
+    1us +2us cudaLaunchKernel {correlation_id=1}
+    230us +2us cudaLaunchKernel {correlation_id=2}
+    301us +2us cudaLaunchKernel {correlation_id=3}
+    plane 2 "/device:GPU:0"
+    line 1 "Stream #1(Compute)"
+    10us +150us k {correlation_id=1}
+    310us +180us k {correlation_id=3}
+    """
+    found = merge_budgets([budget(text)])
+    assert (found.step_ps, found.between_step_ps, found.not_recorded_ps) == (200 * US, 100 * US, 75 * US)
+    assert (found.part_ps(BETWEEN), found.base_ps) == (30 * US, 225 * US)
+    assert (found.share(UNKNOWN), merge_budgets([]).share("compute")) == (0, 0)
+    assert found.between_of_devices_ps().tolist() == [30 * US]
+    assert averaged("0 100, 150 100, 300 100", "0 100, 150 90, 300 80").between_of_devices_ps().tolist() == [50 * US]
+    assert averaged("0 100", "0 90").between_of_devices_ps().tolist() == [0]
+
+
+def test_host_code_per_step_of_the_devices_that_take_part():
+    """The second device is idle from 100 us on, of which no event covers most."""
+    steps = "\n".join(
+        f'{200 * i} 200 train {{_r=1, step_num={i}}}\n{200 * i + 100} 100 "$train.py:9 load"' for i in range(3)
+    )
+    ops = planes.in_each_step("0 100 dot.1", steps=3, period=200)
+    found = merge_budgets([budget(host(steps, planes.xla_on_cpu(ops), planes.xla_on_cpu("0 100 dot.1", device=1)))])
+    assert [(host, cause.name, ps) for host, cause, ps in found.causes_per_step()] == [
+        (0, "$train.py:9 load", 300 / 4 * US)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "inferred"),
+    [(None, False), ("infer", True), ("train 1", False), ("keras_callback", True), (KERAS, False)],
+)
+def test_steps_are_inferred_unless_the_event_marks_them(event, inferred):
+    evidence = None if event is None else Evidence("host event", event, "main", "/host:CPU", 4, 1.0, 0.0, 1.0)
+    assert replace(averaged("0 100", "0 90"), evidence=evidence).inferred is inferred
 
 
 @pytest.mark.parametrize(("count", "names"), [(5, [0, 1, 2, 3, 4]), (7, [1, 2, 3, 4, 5])])
