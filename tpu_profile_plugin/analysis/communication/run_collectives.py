@@ -140,7 +140,7 @@ def _late(devices: Sequence[RunDevice], caused: I64, waits: I64) -> list[int]:
         together = on_hosts and set(few.tolist()) <= set(siblings) <= as_late
         return sorted(siblings, key=lambda i: -int(caused[i])) if together else few.tolist()
     for own in of_host.values() if on_hosts else ():
-        if len(own) > 1 and exact_sum(caused[own]) >= least:
+        if exact_sum(caused[own]) >= least:
             return sorted(own, key=lambda i: -int(caused[i]))
     return []
 
@@ -156,10 +156,10 @@ def before_last(runs: CollectiveRuns, work: I64, idle: I64, queued: I64, device:
     """
     for_it = (runs.last == device) & (runs.instance >= 0)
     instances = np.unique(runs.instance[for_it & (runs.repeated_ps > 0)])
-    own = for_it & among(runs.instance, instances) & (runs.device == device)
-    others = for_it & among(runs.instance, instances) & (runs.device != device)
-    if not own.any() or not others.any():
+    if not len(instances):
         return None
+    met = among(runs.instance, instances)
+    own, others = met & (runs.device == device), met & (runs.device != device)
     launched = None
     if bool((queued[own] >= 0).all()) and bool((queued[others] >= 0).all()):
         call = runs.begin_ps - queued
@@ -319,9 +319,9 @@ def _stragglers(
     """The devices that others wait for, with what they did before."""
     caused, waits = together.caused_ps, together.wait_ps.sum(axis=0)
     late = stragglers(devices, caused, waits, work.sum(axis=0), communication.sum(axis=0))
-    if not late or together.runs is None:
-        return late
     runs = together.runs
+    if runs is None:
+        return ()
     matched = [part for i, part in enumerate(parts) if not i or together.offsets[i] is not None]
     before = (
         np.concatenate([getattr(part, name) for part in matched])[runs.source]

@@ -88,7 +88,7 @@ def _groups(instruction: Instruction) -> Groups | None:
 def _iota(shape: Sequence[int], dimensions: Sequence[int], order: Sequence[int]) -> Groups | None:
     """Device numbers in order, shaped, transposed and cut into groups."""
     count = prod(shape)
-    if not 0 < count <= _MOST_DEVICES or prod(dimensions) != count or min(dimensions, default=0) < 1:
+    if min(*shape, *dimensions) < 1 or count > _MOST_DEVICES or prod(dimensions) != count:
         return None
     numbers = np.arange(count).reshape(tuple(dimensions))
     if order:
@@ -399,7 +399,7 @@ def _occurrences(key: I64, device: I64, end: I64) -> I64:
 
 def _shift(reference: I64, ends: I64) -> int:
     """How many runs of the reference come before the first of another device, by the nearest ends."""
-    right = np.clip(np.searchsorted(reference, ends), 1, max(len(reference) - 1, 1))
+    right = np.maximum(np.searchsorted(reference, ends), 1)
     left = np.abs(reference[right - 1] - ends) <= np.abs(reference[np.minimum(right, len(reference) - 1)] - ends)
     return int(np.median(np.where(left, right - 1, right) - np.arange(len(ends))))
 

@@ -362,7 +362,7 @@ def _of_marks(space: XSpace, pre: Preprocessed | None, marks: Marks, devices: Se
 
 def _overlaps(own: OwnWork, begin: I64) -> bool:
     """Whether much of what steps launched runs when the device has come to the next one."""
-    late = np.where(own.some[:-1], np.maximum(own.last_ps[:-1], begin[1:]) - begin[1:], 0)
+    late = np.maximum(own.last_ps[:-1], begin[1:]) - begin[1:]
     return bool(late.sum() > LEAST_OVERLAP * (int(begin[-1]) - int(begin[0])))
 
 
@@ -441,10 +441,9 @@ def _undivided(steps: StepWindows, devices: Sequence[Device]) -> StepWindows:
 
     A CPU runs its ops while the host does, or they are linked to their steps.
     """
-    first, last = int(steps.begin_ps.min()), int(steps.end_ps.max())
-    ends = [span[1] for device in devices if (span := device.span()) is not None]
-    if devices[0].kind == "cpu" or max(ends, default=last) <= last:
+    if devices[0].kind == "cpu":
         return steps
+    first, last = int(steps.begin_ps.min()), int(steps.end_ps.max())
     late = work = 0
     for device in devices:
         before, after = busy_after(device, last)
@@ -518,7 +517,7 @@ def without_start_up(
     collectives: Callable[[], CollectiveRuns],
     host: Callable[[], Plane | None],
 ) -> StepWindows:
-    """The steps without those that mostly wait for what happens once; all, if none are left.
+    """The steps without those that are far longer than most and mostly wait for what happens once.
 
     Args:
       steps: of a host's devices.
@@ -537,7 +536,7 @@ def without_start_up(
         if row not in longest or wait.wait_ps > longest[row].wait_ps:
             longest[row] = wait
     left_out = [row for row in long.tolist() if row in longest]
-    if not left_out or len(left_out) == len(steps):
+    if not left_out:
         return steps
     kept = np.ones(len(steps), np.bool_)
     kept[left_out] = False
@@ -562,9 +561,11 @@ def _slow_launches(steps: StepWindows, devices: Sequence[Device], host: Plane | 
     if host is None or devices[0].kind != "gpu":
         return []
     rows = launches_of_host(host)
+    if len(rows) < LEAST_CALLS:
+        return []
     begin, end = spans_at(host, rows)
     lasts = end - begin
-    slow = lasts >= np.maximum(LEAST_PS, TIMES * int(np.median(lasts))) if len(rows) >= LEAST_CALLS else lasts < 0
+    slow = lasts >= np.maximum(LEAST_PS, TIMES * int(np.median(lasts)))
     if not slow.any() or slow.sum() > max(2, MOST_CALLS * len(rows)):
         return []
     name = host.event_metadata.names[int(host.events.metadata[rows[int(lasts.argmax())]])]

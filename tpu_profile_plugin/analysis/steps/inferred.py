@@ -149,8 +149,9 @@ class Track:
 
     @cached_property
     def _by_name(self) -> tuple[I64, I64]:
-        small = len(self.count) <= np.iinfo(np.uint16).max  # sorted by digits, several times as fast
-        name = self.name.astype(np.uint16) if small else self.name
+        name = self.name.astype(
+            np.min_scalar_type(len(self.count))
+        )  # few bits: sorted by digits, several times as fast
         return np.argsort(name, kind="stable"), np.concatenate([[0], np.cumsum(self.count)])
 
     def time_of(self, name: int) -> int:
@@ -196,7 +197,7 @@ def longest_periods(track: Track) -> Periods | None:
 def divides(track: Track, count: int) -> bool:
     """Whether so many parts alike can hold all of the work, wherever they begin."""
     each = np.round(track.count / count)
-    rest = np.where(each > 0, np.maximum(np.abs(track.count - count * each) - each, 0), track.count) * track.mean_ps
+    rest = np.maximum(np.abs(track.count - count * each) - each, 0) * track.mean_ps
     foreign = float(rest[each == 0].sum())
     return foreign <= FOREIGN * track.total_ps and float(rest.sum()) <= UNEVEN * track.total_ps
 
@@ -215,8 +216,7 @@ def _candidates(track: Track) -> Iterator[list[int]]:
     seldom = np.cumsum((count * track.mean_ps)[order])
     # Events that run in fewer than half of the parts are foreign to them.
     few = order[: int(np.searchsorted(seldom, FOREIGN * track.total_ps, side="right"))]
-    least = count[order[len(few)]] if len(few) < len(order) else MAX_RUNS
-    most = MAX_RUNS if track.warms_up else min(MAX_RUNS, 2 * int(least))
+    most = MAX_RUNS if track.warms_up else min(MAX_RUNS, 2 * int(count[order[len(few)]]))
     names = np.flatnonzero((count >= MIN_RUNS) & (count <= most))
     names = names[[_may_begin(track, name) for name in names.tolist()]] if len(names) else names
     first = np.array([track.runs_of(name)[0] for name in names.tolist()], np.int64)
@@ -263,15 +263,15 @@ def _periods(track: Track, name: int) -> Periods | None:
     within = known & (part >= 1) & (part <= inner)
     off = np.abs(times - usual[what]) * track.mean_ps[what]
     present = np.bincount(what[within], minlength=names)
-    uneven = float(off[within & counted].sum()) + float(((inner - present) * usual * track.mean_ps)[usual > 0].sum())
+    uneven = float(off[within & counted].sum()) + float(((inner - present) * usual * track.mean_ps).sum())
     first, last = np.zeros(names), np.zeros(names)
     first[what[part == 0]], last[what[part == inner + 1]] = times[part == 0], times[part == inner + 1]
     uneven += float((np.maximum(first + last - 2 * usual, 0) * track.mean_ps)[usual > 0].sum())
     if uneven > UNEVEN * track.total_ps:
         return None
     first[name] += 1
-    all_but = [float((np.maximum(usual - has, 0) * track.mean_ps).sum()) for has in (first, last)]
-    begins, ends = (missing <= (1 - COMPLETE) * float((usual * track.mean_ps).sum()) for missing in reversed(all_but))
+    whole = float((usual * track.mean_ps).sum())
+    ends, begins = (float((np.minimum(usual, has) * track.mean_ps).sum()) >= COMPLETE * whole for has in (first, last))
     inside: I64 = np.bincount(what[part > 0], weights=times[part > 0], minlength=names).astype(np.int64)
     once = np.flatnonzero((usual == 1) & (track.count == len(runs)) & (inside == len(runs)))
     return Periods(once, *_spans(track, runs, usual, begins, ends), foreign)
@@ -323,8 +323,6 @@ _OPTIMIZER = re.compile(r"Optimizer\.step#[^/:]+\Z")
 """PyTorch records the calls of an optimizer."""
 MIN_FILLED = 0.3
 """Least share of steps that events of their thread fill, if it is not known to run the program."""
-LEAST_WORK = 0.5
-"""Least share of the work of XLA's CPU backend, from the first step to the last, that events of steps enclose."""
 _CALL = re.compile(
     r"PjitFunction|TFE_Py_|EagerExecute|(?:cu|cuda|hip)(?:Ext)?(?:Module)?(?:Graph)?Launch|aten::|Optimizer\.step#"
 )
@@ -434,13 +432,10 @@ def _alike(work: _Work, span: tuple[int, int]) -> InferredSteps | None:
 def _of_host(space: XSpace, device: _Work | None, thread: _Work, span: tuple[int, int]) -> InferredSteps | None:
     """Steps of a thread that can hold the work of devices."""
     steps = _alike(thread, span)
-    xla = _xla_on_host(space) if device is None else None
-    work = device or xla
+    work = device or _xla_on_host(space, thread.plane)
     if steps is None or (work is not None and not divides(work.track, len(steps.begin_ps))):
         return None
-    if not thread.runs_program and not _filled(steps, thread.track):
-        return None
-    return steps if xla is None or _holds(steps, xla.track) else None
+    return steps if thread.runs_program or _filled(steps, thread.track) else None
 
 
 def _filled(steps: InferredSteps, thread: Track) -> bool:
@@ -448,14 +443,6 @@ def _filled(steps: InferredSteps, thread: Track) -> bool:
     begin, end = steps.begin_ps, steps.begin_ps + steps.duration_ps
     busy = covered_within(*times_of(thread.begin_ps, thread.end_ps), begin, end)
     return int(busy.sum()) >= MIN_FILLED * int(steps.duration_ps.sum())
-
-
-def _holds(steps: InferredSteps, work: Track) -> bool:
-    """Whether steps contain their work: a call that only recurs between them does not."""
-    begin, end = union(steps.begin_ps, steps.begin_ps + steps.duration_ps)
-    times = times_of(work.begin_ps, work.end_ps)
-    meanwhile = covered_within(*times, begin[:1], end[-1:])
-    return int(covered_within(*times, begin, end).sum()) >= LEAST_WORK * int(meanwhile.sum())
 
 
 def _optimizer_steps(thread: _Work, span: tuple[int, int]) -> InferredSteps | None:
@@ -506,7 +493,9 @@ def _main_thread(space: XSpace, *, only_calls: bool) -> _Work | None:
         busy = [total(times_of(*spans_at(host, rows))) for rows in chosen]
         if max(busy, default=0) > 0:
             longest = busy.index(max(busy))
-            rows, (begin, end) = threads[longest], spans_at(host, chosen[longest])
+            # The same events, whether or not the plane was decoded for another question before.
+            rows = chosen[longest] if only_calls else threads[longest]
+            begin, end = spans_at(host, chosen[longest])
             begins, ends = spans_at(host, rows)
             work = _work("host event", host, rows[(begins < end.max()) & (ends > begin.min())])
             return None if work is None else replace(work, runs_program=test is not None)
@@ -517,12 +506,9 @@ def _is_call(name: str) -> bool:
     return _CALL.match(name) is not None
 
 
-def _xla_on_host(space: XSpace) -> _Work | None:
+def _xla_on_host(space: XSpace, host: Plane) -> _Work | None:
     """The ops of the CPU backend; None if it ran none."""
-    host = host_plane(space)
-    if host is None or not names_hlo_ops(host):
-        return None
-    return _work("op", host, hlo_runs(space, host)[1])
+    return _work("op", host, hlo_runs(space, host)[1]) if names_hlo_ops(host) else None
 
 
 def _work(source: str, plane: Plane, events: I64) -> _Work | None:

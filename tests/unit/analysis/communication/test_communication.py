@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from builders.computed import communication
@@ -10,6 +12,7 @@ from builders.planes import gpu, tpu
 from tpu_profile_plugin.analysis.communication.host_collectives import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.run_collectives import (
     Before,
+    Straggler,
     before_last,
     merge_communication,
     modified_z,
@@ -17,7 +20,7 @@ from tpu_profile_plugin.analysis.communication.run_collectives import (
     with_more_work,
 )
 from tpu_profile_plugin.analysis.devices.across_hosts import ClockOffset, best_shift, device_offset, offset_by_ends
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, Transfer, match_runs
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, FirstWait, Transfer, match_runs
 from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
 from tpu_profile_plugin.columns import DeviceClock
@@ -98,6 +101,82 @@ def test_hosts_are_matched_on_a_common_clock():
     assert (one.latency_ps, run.early) == (4 * 20 * US, 0)
     (straggler,) = run.stragglers
     assert straggler.index == 1
+    # Waits are in the steps in which they are by the host's own clock, and so is the longest run.
+    assert (run.wait_ps.sum(axis=0) // US).tolist() == [120, 0, 80]
+    assert (one.begin_ps // US, one.end_ps // US, one.device) == (10, 60, 0)
+    (alike,) = merge_communication([communication(ranks(0)), communication(ranks(0))]).sums
+    assert (alike.wait_ps, alike.last) == (0, -1)
+
+
+def two_ranks(*runs):
+    """Two GPUs of a host; runs are (name, begin on each, end)."""
+    return "\n".join(
+        gpu("\n".join(f"{run[1 + i]} {run[3] - run[1 + i]} ncclDevKernel_{run[0]}" for run in runs), number=i)
+        for i in range(2)
+    )
+
+
+def test_a_host_whose_clock_is_unknown_keeps_its_own_waits_among_those_of_all():
+    """The hosts have no collective in common; on both the second device comes last."""
+    first = two_ranks(("AllReduce", 10, 20, 50), ("AllReduce", 110, 130, 150), ("AllReduce", 200, 210, 250))
+    second = two_ranks(("AllGather", 10, 50, 90), ("AllGather", 110, 130, 150), ("AllGather", 200, 240, 250))
+    run = merge_communication([communication(first), communication(second)])
+    assert run.offsets == (None, None)
+    assert [device.host for device in run.devices] == [0, 0, 1, 1]
+    assert (run.caused_ps // US).tolist() == [0, 40, 0, 100]
+    assert (run.wait_ps.sum(axis=0) // US).tolist() == [40, 0, 100, 0]
+    assert [(one.key.kind, one.device, one.last, one.wait_ps // US, one.most_wait_ps // US) for one in run.sums] == [
+        ("all-reduce", 0, 1, 40, 20), ("all-gather", 2, 3, 100, 40),
+    ]  # fmt: skip
+
+
+def test_what_a_host_of_its_own_recorded_is_kept_with_that_of_all():
+    key = CollectiveKey("r", 0, "all-reduce")
+    first = communication(two_ranks(("AllReduce", 10, 20, 50), ("AllReduce", 110, 130, 150)))
+    second = communication(two_ranks(("AllGather", 10, 50, 90), ("AllGather", 110, 130, 150)))
+    waits = (FirstWait(key, 0, 5, 105, 70), FirstWait(key, 1, 5, 205, 200))
+    run = merge_communication([first, replace(second, early=3, first_waits=waits)])
+    assert run.early == 3
+    assert run.first_waits == (FirstWait(key, 3, 5, 205, 200), FirstWait(key, 2, 5, 105, 70))
+    parts = [first, second]
+    assert merge_communication(parts).whole
+    parts[1] = replace(second, runs=replace(second.runs, whole=False))
+    assert not merge_communication(parts).whole
+    assert merge_communication(parts[1:]).whole  # nothing is to be matched
+
+
+def test_a_host_whose_clock_is_ahead_has_its_times_on_its_own_axis():
+    """Rank 0 of the second host begins first, and alone waits for the others to start."""
+    late = [ranks(30), ranks(0, shift=700)]
+    run = merge_communication(list(map(communication, late)))
+    assert run.offsets[1].offset_ps == -700 * US
+    assert (run.wait_ps.sum(axis=0) // US).tolist() == [0, 120]
+    steps = communication(late[1]).steps
+    assert (int(steps.begin_ps.min()) // US, run.sums[0].wait_ps // US) == (700, 120)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "late", "host"),
+    [
+        ((0, 0, 1, 1), (0, 1), 0),
+        ((0, 0, 1, 1), (2, 3), 1),
+        ((0, 0, 1, 1), (3,), None),
+        ((0, 0, 1, 1), (1, 2), None),
+        ((0, 0, 1, 1), (), None),
+        ((0, 0, 1, 1, 1), (2, 3), None),
+        ((0, 0, 1, 1, 1), (2, 3, 4), 1),
+        ((0, 1), (1,), None),
+        ((0, 0), (0, 1), None),
+    ],
+)
+def test_the_host_of_which_all_devices_are_late(hosts, late, host):
+    run = replace(
+        merge_communication([communication('plane 1 "/host:CPU"')]),
+        hosts=tuple(sorted(set(hosts))),
+        devices=tuple(RunDevice("D", of, "gpu") for of in hosts),
+        stragglers=tuple(Straggler(index, 5, 0.5, None, None) for index in late),
+    )
+    assert run.late_host == host
 
 
 def test_a_host_that_cannot_be_compared_waits_for_its_own_devices_only():
@@ -159,6 +238,12 @@ def test_a_device_works_longer_while_the_others_are_in_collectives():
     (one,) = with_more_work([30, 10], [0, 20])
     assert (one.index, one.ratio, one.waits) == (0, 3.0, None)
     assert with_more_work([5], [1]) == with_more_work([], []) == with_more_work([0, 0], [1, 1]) == []
+    assert with_more_work([0, 0], [0, 5]) == with_more_work([30, 10], [0, 0]) == []
+    # Just twice as long; and beside a device that does not work at all.
+    assert [(one.index, one.waits) for one in with_more_work([30, 10], [10, 20])] == [(0, 2.0)]
+    assert [(one.index, one.ratio) for one in with_more_work([5, 0], [0, 9])] == [(0, float("inf"))]
+    several = with_more_work([10, 20, 10, 30, 10], [90, 10, 90, 10, 90])
+    assert [(one.index, one.ratio) for one in several] == [(3, 3.0), (1, 2.0)]
 
 
 def late(caused, *, kind="gpu", hosts=None, waits=None, work=None, talk=None):
@@ -191,6 +276,18 @@ def test_waits_that_are_spread_are_for_the_device_with_clearly_more_work():
     work, talk = [100, 240, 100, 110], [180, 40, 180, 170]
     assert late([40, 50, 45, 5], work=work, talk=talk) == [1]
     assert late([40, 50, 45, 5], work=[240, 240, 100, 110], talk=[40, 40, 180, 170]) == []
+    # At most a quarter of the devices.
+    spread, work, talk = [20, 10, 15, 12, 18, 9, 11, 14], [100] * 8, [90] * 8
+    for index, found in ((1, [1]), (5, [5, 1]), (7, [])):
+        work[index], talk[index] = 200 + 10 * index, 40
+        assert late(spread, work=work, talk=talk) == found
+
+
+def test_the_work_of_a_late_device_is_compared_with_that_of_the_others():
+    for work, ratio in (([30, 10], 3.0), ([30, 0], None), ([0, 10], 0.0)):
+        devices = [RunDevice("D", host, "gpu") for host in range(2)]
+        (one,) = stragglers(devices, ints(80, 0), ints(0, 0), ints(*work), ints(40, 40))
+        assert (one.ratio, one.caused_ps, one.share) == (ratio, 80, 1.0)
 
 
 def test_short_waits_in_long_collectives_have_no_culprit():
@@ -203,10 +300,14 @@ def test_all_devices_of_a_host_are_late_together():
     # Which of the two comes last is chance; the others wait for both.
     assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[1, 0, 15, 15, 15, 15]) == [1, 0]
     assert late([30, 30, 1, 1, 0, 0], hosts=hosts, waits=[1, 1, 15, 15, 15, 15]) == [0, 1]
+    # A fifth of the mean wait of the others is little.
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[1, 0, 6, 6, 6, 6]) == [1, 0]
+    assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[2, 0, 6, 6, 6, 6]) == [1]
     # The other device of the host waits as well.
     assert late([0, 60, 0, 0, 0, 0], hosts=hosts, waits=[15, 0, 15, 15, 15, 15]) == [1]
     # Waits for many devices are the fault of the host that causes 80% of them.
     assert late([20, 20, 20, 20, 5, 5, 5, 5], hosts=[0] * 4 + [1] * 4) == [0, 1, 2, 3]
+    assert late([19, 21, 18, 22, 5, 5, 5, 5], hosts=[0] * 4 + [1] * 4) == [3, 1, 0, 2]
     assert late([19, 19, 19, 19, 6, 6, 6, 6], hosts=[0] * 4 + [1] * 4) == []
 
 
@@ -229,6 +330,16 @@ def test_what_a_late_device_did_before():
     # Its work alone made the last one late; no device waits for device 1.
     assert before_last(runs, work, idle, ints(-1, *[0] * 8), 2) == Before(2, 9, 35, 6, 1)
     assert before_last(runs, work, idle, queued, 1) is None
+    # What begins when it is called was not queued.
+    at_once = ints(3, 3, 3, 0, 0, 3, 0, 0, 3)
+    assert before_last(runs, work, idle, at_once, 2) == Before(2, 9, 35, 6, 1, launched_after_ps=42)
+
+
+def test_a_collective_that_no_device_waits_in_is_not_late():
+    key, device, begin = ints(0, 0, 0, 0), ints(0, 0, 1, 1), ints(10, 100, 30, 100)
+    runs = match_runs((CollectiveKey("r", 0, "all-reduce"),), (key, device, begin, begin + 60, key), [Transfer()], 2)
+    assert runs.last.tolist() == [1, 1, 1, 1]
+    assert before_last(runs, ints(5, 6, 7, 8), ints(1, 2, 3, 4), ints(-1, -1, -1, -1), 1) == Before(1, 7, 3, 5, 1)
 
 
 def test_modified_z_scores():
@@ -239,6 +350,7 @@ def test_modified_z_scores():
         0.6745,
         65.4265,
     ]
+    assert modified_z(np.array([1.0, 3.0, 5.0, 7.0, 100.0])).round(4).tolist() == [-1.349, -0.6745, 0, 0.6745, 32.0388]
     assert modified_z(np.array([1.0, 1.0, 1.0, 9.0])) is None
     assert modified_z(np.array([1.0, 1.0, 1.0, 1.0, 9.0])) is None  # more than half are equal
 

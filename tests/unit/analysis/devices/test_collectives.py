@@ -5,15 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.devices.collectives import Transfer, first_waits, match_collectives, transfer_of
+from tpu_profile_plugin.analysis.devices import collectives
+from tpu_profile_plugin.analysis.devices.collectives import (
+    Transfer,
+    _iota,
+    _shift,
+    first_waits,
+    match_collectives,
+    transfer_of,
+    waits_for_start,
+)
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 
 
-def device(ordinal, *runs, kind="cpu", windows=()):
+def device(ordinal, *runs, kind="cpu", windows=(), collective="all-reduce"):
     """A device with collectives given as (op, begin, end)."""
     names = sorted({name for name, _, _ in (*runs, *windows)})
-    ops = tuple(Op(name, 1, Work.COMMUNICATION, "all-reduce") for name in names)
+    ops = tuple(Op(name, 1, Work.COMMUNICATION, collective) for name in names)
 
     def spans(given):
         columns = [np.array([one[i] for one in given], np.int64) for i in (1, 2)]
@@ -46,9 +55,28 @@ def test_runs_of_an_op_are_matched_in_order():
 
 
 def test_a_device_that_lacks_the_first_run_is_aligned_by_time():
-    first = device(0, *(("ar.1", 100 * i, 100 * i + 50) for i in range(5)))
-    second = device(1, *(("ar.1", 100 * i + 20, 100 * i + 50) for i in range(1, 5)))
-    assert waits(first, second)[:2] == [(0, 0, 0, -1, 1), (0, 100, 20, 1, 2)]
+    for whole, other in ((0, 1), (1, 0)):
+        first = device(whole, *(("ar.1", 100 * i, 100 * i + 50) for i in range(5)))
+        second = device(other, *(("ar.1", 100 * i + 20, 100 * i + 50) for i in range(1, 5)))
+        found = waits(*sorted((first, second), key=lambda one: one.name))
+        assert [one for one in found if one[0] == whole][:2] == [(whole, 0, 0, -1, 1), (whole, 100, 20, other, 2)]
+
+
+@pytest.mark.parametrize(
+    ("reference", "ends", "shift"),
+    [
+        ((50, 150, 250, 350, 450), (150, 250), 1),
+        ((50, 150, 250), (60,), 0),
+        ((50, 150, 250), (100,), 0),  # as near to both
+        ((50, 150, 250), (101,), 1),
+        ((50, 150, 250), (240, 500), 1),
+        ((50, 150), (500,), 1),
+        ((50, 150), (7,), 0),
+        ((50, 150, 250, 350), (250, 350), 2),
+    ],
+)
+def test_how_many_runs_come_before_the_first_of_another_device(reference, ends, shift):
+    assert _shift(np.array(reference), np.array(ends)) == shift
 
 
 def test_only_devices_of_a_group_wait_for_each_other():
@@ -63,6 +91,53 @@ def test_only_devices_of_a_group_wait_for_each_other():
 def test_a_wait_is_not_longer_than_the_run_and_clocks_that_disagree_are_counted():
     found = match_collectives([device(0, ("ar.1", 0, 10)), device(1, ("ar.1", 30, 40))], lambda _: Transfer())
     assert (found.wait_ps.tolist(), found.early.tolist()) == ([10, 0], [True, False])
+    found = match_collectives([device(0, ("ar.1", 100, 130)), device(1, ("ar.1", 130, 140))], lambda _: Transfer())
+    assert (found.wait_ps.tolist(), found.early.tolist()) == ([30, 0], [False, False])
+    found = match_collectives([device(0, ("ar.1", 100, 110)), device(1, ("ar.1", 130, 140))], lambda _: Transfer())
+    assert (found.wait_ps.tolist(), found.early.tolist()) == ([10, 0], [True, False])
+
+
+def test_a_wait_that_only_one_of_two_devices_has_is_for_the_other():
+    waiting = device(1, ("w.1", 10, 50), collective="wait")
+    assert waits(device(0, ("ar.1", 10, 20)), waiting) == [(0, 10, 0, -1, 1), (1, 10, 40, 0, 1)]
+    assert waits(waiting, device(1, ("ar.1", 10, 20))) == [(0, 10, 40, 1, 1), (1, 10, 0, -1, 1)]
+    # Of three it is not known for which, and what both have they do together.
+    assert waits(waiting, device(1), device(2)) == [(0, 10, 40, -1, 1)]
+    both = waits(waiting, device(1, ("w.1", 20, 50), collective="wait"))
+    assert both == [(0, 10, 10, 1, 2), (1, 20, 0, 1, 2)]
+
+
+def test_a_wait_until_others_start_is_of_none_of_them():
+    ms = 10**9
+    alone = match_collectives([device(0, ("w.1", 5, 800 * ms), collective="wait"), device(1)], lambda _: Transfer())
+    assert (alone.wait_ps.tolist(), alone.start_ps.tolist()) == ([800 * ms - 5], [800 * ms - 5])
+    assert alone.last.tolist() == [-1]
+    runs = [("ar.1", 0, 800 * ms), ("ar.1", 900 * ms, 902 * ms)]
+    late = [("ar.1", 799 * ms, 800 * ms), ("ar.1", 901 * ms, 902 * ms)]
+    both = match_collectives([device(0, *runs), device(1, *late)], lambda _: Transfer())
+    assert [ps // ms for ps in both.wait_ps.tolist()] == [799, 1, 0, 0]
+    assert [ps // ms for ps in both.start_ps.tolist()] == [799, 0, 0, 0]
+    assert [ps // ms for ps in both.repeated_ps.tolist()] == [0, 1, 0, 0]
+    assert [ps // ms for ps in both.caused_ps(2).tolist()] == [0, 1]
+
+
+def test_the_longest_wait_for_a_start_comes_first():
+    ms = 10**9
+    devices = [
+        device(number, ("ar.1", 0, wait * ms), ("ar.1", 900 * ms, 902 * ms))
+        for number, wait in enumerate((700, 800, 750))
+    ]
+    found = waits_for_start(match_collectives(devices, lambda _: Transfer()))
+    assert [(one.device, one.wait_ps // ms, one.key.name) for one in found] == [
+        (1, 798, "ar.1"), (2, 748, "ar.1"), (0, 698, "ar.1"),
+    ]  # fmt: skip
+
+
+def test_each_device_causes_the_waits_for_it():
+    first = device(0, ("ar.1", 10, 50), ("ar.2", 130, 150))
+    second = device(1, ("ar.1", 30, 50), ("ar.2", 125, 150))
+    found = match_collectives([first, second], lambda _: Transfer())
+    assert found.caused_ps(3).tolist() == [5, 20, 0]
 
 
 def test_a_tensor_core_takes_part_from_start_to_done():
@@ -70,6 +145,10 @@ def test_a_tensor_core_takes_part_from_start_to_done():
     first = device(0, *runs, kind="tpu", windows=(("ar-start.1", 10, 50),))
     second = device(1, ("ar-start.1", 30, 31), ("ar-done.1", 45, 50), kind="tpu", windows=(("ar-start.1", 30, 50),))
     assert waits(first, second) == [(0, 10, 20, 1, 2), (1, 30, 0, 1, 2)]
+    plain = (*runs, ("ar.5", 60, 70))
+    both = device(0, *plain, kind="tpu", windows=(("ar-start.1", 10, 50), ("ar-start.1", 80, 90)))
+    found = match_collectives([both], lambda _: Transfer())
+    assert sorted(zip(found.begin_ps.tolist(), found.source.tolist(), strict=True)) == [(10, -1), (60, 2), (80, -2)]
 
 
 def test_devices_without_collectives():
@@ -89,12 +168,39 @@ NO_PROGRAMS = HloPrograms(None, {})
         ("%p = pred[3] collective-permute(pred[3] %x), source_target_pairs={{0,1},{1,0}}", 3, None),
         ("%a = f8e4m3fn[16] all-to-all(f8e4m3fn[16] %x)", 16, None),
         ("%a = f32[8] all-reduce(%x), replica_groups=[3,5]<=[4]", None, None),
+        ("%a = f32[8] all-reduce(f32[8] %x), replica_groups=[0,4]<=[0]", 32, None),
+        ("%a = f32[8] all-reduce(f32[8] %x), replica_groups=[2,1]<=[1,2]", 32, ((0,), (1,))),
+        ('%a = f32[8] all-reduce(f32[8]{0:T(8,128)} %x), replica_groups={{0}}, type="f32[9]"', 32, ((0,),)),
         ("", None, None),
     ],
 )
 def test_what_hlo_text_says_about_a_transfer(text, operand_bytes, groups):
     found = transfer_of(Op("a", 0, Work.COMMUNICATION, "all-reduce", text), NO_PROGRAMS)
     assert (found.operand_bytes, found.groups) == (operand_bytes, groups)
+
+
+def test_what_pytorch_recorded_of_a_transfer():
+    def recorded(**facts):
+        return transfer_of(Op("a", 0, Work.COMMUNICATION, "all-reduce", **facts), NO_PROGRAMS)
+
+    assert recorded(operand_bytes=8) == Transfer(8, ())
+    assert recorded(ranks=2) == Transfer(None, ((0, 1),))
+    assert recorded(operand_bytes=8, ranks=3) == Transfer(8, ((0, 1, 2),))
+    assert recorded(text="%a = f32[2] all-reduce(f32[2] %x)") == Transfer(8, None)
+
+
+def test_numbers_of_groups_are_checked(monkeypatch):
+    assert _iota((-2, -2), (4,), ()) is None
+    assert _iota((4,), (-2, -2), ()) is None
+    for most, known in ((4, ((0, 1), (2, 3))), (3, None)):
+        monkeypatch.setattr(collectives, "_MOST_DEVICES", most)
+        assert _iota((2, 2), (4,), ()) == known
+
+
+def test_a_device_is_in_the_group_that_has_its_number():
+    groups = Transfer(8, ((0, 3), (1, 2), (4,)))
+    assert [groups.group_of(number, 5) for number in (0, 1, 2, 3, 4, 7)] == [0, 1, 1, 0, 2, None]
+    assert groups.group_of(0, 4) is None
 
 
 # The wait of a device's first collective for devices that start later.
@@ -114,6 +220,19 @@ def start_waits(*runs: tuple[int, float, float], meets: tuple[int, ...] = ()) ->
 def test_the_first_run_takes_far_longer_than_the_others() -> None:
     assert start_waits((0, 0, 800), (0, 900, 2), (0, 910, 4), (0, 920, 3)) == [797, 0, 0, 0]
     assert start_waits((0, 0, 800), (0, 900, 2)) == [798, 0]
+    assert start_waits((0, 0, 20), (0, 900, 2), (0, 910, 2)) == [18, 0, 0]  # ten times as long
+    assert start_waits((0, 0, 1.01), (0, 900, 0.01)) == [1, 0]  # by a millisecond
+    # Just as long as all else, and longer.
+    assert start_waits((0, 0, 20), *((0, 100 + 10 * i, 2) for i in range(8))) == [0] * 9
+    assert start_waits((0, 0, 20), *((0, 100 + 10 * i, 2) for i in range(7))) == [18, *[0] * 7]
+
+
+def test_each_device_has_a_wait_of_its_own() -> None:
+    """Most of the second device's time is in other runs."""
+    key, number = np.array([0, 0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 1, 1])
+    begin, length = np.array([0, 900, 0, 900, 100, 300, 500]) * MS, np.array([800, 2, 40, 2, 100, 100, 100]) * MS
+    found = first_waits(key, number, begin, begin + length, np.zeros(7, np.bool_))
+    assert (found // MS).tolist() == [798, 0, 0, 0, 0, 0, 0]
 
 
 def test_other_first_collectives_that_begin_meanwhile_wait_as_well() -> None:
@@ -125,6 +244,7 @@ def test_other_first_collectives_that_begin_meanwhile_wait_as_well() -> None:
         0,
         0,
     ]
+    assert start_waits((0, 0, 800), (0, 900, 2), (1, 800, 700), (1, 1901, 1)) == [798, 0, 0, 0]
 
 
 def test_a_slow_first_run_is_no_wait() -> None:
@@ -139,6 +259,7 @@ def test_a_slow_first_run_is_no_wait() -> None:
 def test_a_single_run_waits_only_if_it_moves_no_data() -> None:
     assert start_waits((0, 0, 800), (1, 900, 2)) == [0, 0]
     assert start_waits((0, 0, 800), (1, 900, 2), meets=(0,)) == [800, 0]
+    assert start_waits((0, 900, 1), (0, 910, 1), (1, 0, 800)) == [0, 0, 0]
 
 
 def test_without_runs() -> None:

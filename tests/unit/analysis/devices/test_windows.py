@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 
+import numpy as np
+import pytest
 from builders import planes
 from builders.computed import US, decoded
+from builders.shown import profile
+
+from tpu_profile_plugin.analysis.devices import windows as module
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, CollectiveRuns
+from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
+from tpu_profile_plugin.analysis.devices.windows import (
+    Marks,
+    OwnWork,
+    StepWindows,
+    common_rows,
+    step_windows,
+    without_start_up,
+)
+from tpu_profile_plugin.analysis.steps.inferred import Evidence, InferredSteps
 
 
 def windows(text):
@@ -175,3 +192,263 @@ def test_an_evaluation_after_the_last_step_is_no_late_work():
 
 def test_late_work_of_the_steps_own_program_is_no_time_of_a_cpu():
     assert windows(evaluated(program=7))[0] == "host"
+
+
+def test_marks_at_one_time_are_one_step():
+    """The shorter one ends where the longer one begins."""
+    _, numbers, _, begin, end = windows(worked([(0, 50), (0, 100), (100, 100)], [(10, 80), (110, 80)]))
+    assert (numbers, begin, end) == ([1, 2], [[0], [100]], [[100], [200]])
+
+
+def test_programs_that_begin_with_their_steps_are_of_them():
+    _, numbers, _, begin, end = windows(worked([(0, 10), (100, 10)], [(0, 50), (100, 70)]))
+    assert (numbers, begin, end) == ([0, 1], [[0], [100]], [[50], [170]])
+    # One that begins before its step belongs to none.
+    assert windows(worked([(5, 10), (100, 10)], [(0, 50), (100, 70)]))[4] == [[15], [110]]
+
+
+def test_kernels_without_a_launch_are_of_no_step():
+    source, numbers, _, begin, end = windows(
+        gpu([(0, 90), (100, 90)], [(1, 2, 40, 1), (101, 102, 40, 1)]) + "\n300us +500us k9"
+    )
+    assert (source, numbers, begin, end) == ("device", [0, 1], [[0], [100]], [[90], [190]])
+    assert windows(gpu([(0, 90)], [(1, 2, 40, 1)])) == ("device", [0], ("train 0",), [[0]], [[90]])
+
+
+def test_steps_of_a_core_are_those_with_a_number_and_a_duration():
+    text = core(0, [(5, 10, 90), (6, 100, 100)]).replace('line 2 "XLA Modules"', "200 0 7 {_ct=9, _c=7}\n50 9 x")
+    text = text.replace("200 0 7", "200us +0us 7").replace("50 9 x", '50us +9us x\nline 2 "XLA Modules"')
+    assert windows(text)[3:] == ([[10], [100]], [[100], [200]])
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+EARLIEST = int(np.iinfo(np.int64).min)
+
+
+@pytest.mark.parametrize(
+    ("steps", "queues", "begins", "kept"),
+    [
+        ([0, 5], [1, 1], [10, 20], [0, 1]),
+        ([0, 5, 1], [1, 1, 1], [10, 20, 30], [0, 2]),
+        ([5, 0, 6], [1, 1, 1], [10, 20, 30], [0, 2]),
+        ([3, 5, 3], [1, 1, 1], [10, 20, 30], [0, 2]),
+        ([0, 0, 1], [1, 1, 1], [10, 20, 30], [0, 1, 2]),
+        ([0, 1, 1], [1, 1, 1], [10, 20, 30], [0, 1, 2]),
+        ([1, 5, 0], [1, 1, 1], [10, 20, 30], [0, 1, 2]),
+        # Of another queue, or of no step.
+        ([0, 5, 1], [1, 1, 2], [10, 20, 30], [0, 1, 2]),
+        ([0, 5, 1], [1, 2, 1], [10, 20, 30], [0, 2, 1]),
+        ([-1, 0, 5, 1], [1, 1, 1, 1], [10, 20, 30, 40], [1, 3]),
+        ([5, 1, 0], [1, 1, 1], [20, 30, 10], [2, 1]),
+        # Two are too many to be exceptions among so few.
+        ([0, 9, 1, 2, 9, 3], [1] * 6, range(6), [0, 1, 2, 3, 4, 5]),
+        ([*([0, 9] + [1] * 100), 9, 2, 2, *[3] * 100], [1] * 205, range(205), [0, *range(2, 102), *range(103, 205)]),
+    ],
+)  # fmt: skip
+def test_a_queue_runs_in_order(steps, queues, begins, kept):
+    assert module._in_order(ints(*steps), ints(*queues), ints(*begins)).tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "grouped", "launched", "step"),
+    [
+        ("gpu", None, None, None),
+        ("gpu", [0, 1, 1, 1], None, [0, 1, 1, 1]),
+        ("gpu", None, [0, 1, 2, 3], [0, 1, 2, 3]),
+        ("gpu", [0, 0, 0, 0], [0, 1, 2, 3], [0, 1, 2, 3]),
+        ("gpu", [0, 0, 0, 0], [0, 0, 2, 3], [0, 0, 0, 0]),
+        ("gpu", [0, 0, 0, 0], [-1, -1, -1, 3], [0, 0, 0, 0]),
+        ("gpu", [1, 1, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1]),
+        ("tpu", [0, 0, 0, 0], [0, 1, 2, 3], [0, 0, 0, 0]),
+    ],
+)
+def test_groups_tell_the_step_of_a_run_unless_most_launches_disagree(monkeypatch, kind, grouped, launched, step):
+    for name, rows in (("_step_of_groups", grouped), ("_step_of_launches", launched)):
+        monkeypatch.setattr(module, name, lambda *_, rows=rows: None if rows is None else ints(*rows))
+    found = module._step_of_runs(None, None, SimpleNamespace(kind=kind), None)
+    assert (None if found is None else found.tolist()) == step
+
+
+def marks_of(*numbers):
+    at = np.arange(len(numbers)) * 100
+    return Marks(ints(*numbers), ("",) * len(numbers), at, at + 100)
+
+
+@pytest.mark.parametrize(
+    ("groups", "step"), [([5, 7, 9, -1], [1, 0, -1, -1]), ([7, 7, 7, 7], [0, 0, 0, 0]), ([6, 8, 9, -1], None)]
+)
+def test_a_run_is_of_the_step_of_its_group(groups, step):
+    device = SimpleNamespace(plane=0, runs=SimpleNamespace(event=np.arange(4)))
+    pre = SimpleNamespace(planes=[SimpleNamespace(group_id=ints(*groups))])
+    found = module._step_of_groups(pre, device, marks_of(7, 5))
+    assert (None if found is None else found.tolist()) == step
+
+
+@pytest.mark.parametrize(("kind", "step"), [("tpu", [-1, 3, 3, 4]), ("gpu", [3, 4])])
+def test_a_run_of_a_core_is_of_the_step_of_the_program_that_runs(monkeypatch, kind, step):
+    monkeypatch.setattr(module, "_step_of_starts", lambda *_: ints(3, 4))
+    device = SimpleNamespace(kind=kind, starts=ints(10, 20), runs=SimpleNamespace(begin_ps=ints(5, 10, 15, 25)))
+    assert module._step_of_launches(None, device, None).tolist() == step
+
+
+@pytest.mark.parametrize(
+    ("begin", "last", "overlaps"),
+    [
+        ([0, 100, 200, 300], [103, 202, 302, 900], True),  # 7 of 300
+        ([0, 100, 200, 300], [102, 202, 302, 900], False),  # just a fiftieth
+        ([1000, 1100, 1200, 1300], [1103, 1202, 1302, 1900], True),
+        ([0, 100, 200, 300], [EARLIEST, 209, 309, 900], True),
+        ([0, 100, 200, 300], [90, 190, 290, 900], False),
+    ],
+)
+def test_steps_overlap_if_more_than_a_fiftieth_runs_late(begin, last, overlaps):
+    nothing = ints(*[0] * len(begin))
+    assert module._overlaps(OwnWork(nothing, nothing, ints(*last)), ints(*begin)) is overlaps
+
+
+def device(*runs, kind="gpu", works=(), ordinal=0):
+    """A device with runs (program, begin, end)."""
+    programs = sorted({program for program, *_ in runs})
+    ops = tuple(Op(f"k{program}", program, Work.COMPUTE) for program in programs)
+    columns = (ints(*(run[i] for run in runs)) for i in (1, 2))
+    op = np.array([programs.index(program) for program, *_ in runs], np.int32)
+    work = np.array(works or [Work.COMPUTE] * len(runs), np.uint8)
+    return Device(f"d{ordinal}", kind, ordinal, 0, ops, OpSpans(*columns, op, work, np.arange(len(runs))))
+
+
+def test_the_main_queue_of_a_gpu_computes_most():
+    one = device((1, 0, 10), (1, 10, 30), (1, 30, 90), works=(Work.COMPUTE, Work.COMPUTE, Work.COPY))
+    assert module._on_main_queue(one, ints(1, 2, 1)).tolist() == [False, True, False]
+    copies = device((1, 0, 10), (1, 10, 30), (1, 30, 90), works=(Work.COPY,) * 3)
+    assert module._on_main_queue(copies, ints(1, 2, 1)).tolist() == [True, False, True]
+
+
+def steps_at(*spans, source="host", names=None, devices=1):
+    """Steps with the same (begin, end) on all devices."""
+    begin, end = (np.repeat(ints(*times)[:, None], devices, axis=1) for times in zip(*spans, strict=True))
+    return StepWindows(np.arange(len(spans)), names or ("",) * len(spans), begin, end, source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "runs", "source"),
+    [
+        # Program 1 is that of the steps; the last one ends at 1100.
+        ("gpu", [(1, 1000, 1090), (1, 1100, 1110)], "dispatch"),  # a tenth of all work, and of the program's
+        ("gpu", [(1, 1000, 1091), (1, 1100, 1110)], "host"),
+        ("gpu", [(1, 1000, 1050), (2, 1065, 1100), (1, 1100, 1108)], "host"),  # less of all work
+        ("gpu", [(1, 1000, 1081), (2, 1081, 1090), (1, 1100, 1109), (2, 1109, 1120)], "dispatch"),
+        ("gpu", [(1, 1000, 1090), (1, 1100, 1109), (2, 1109, 1150)], "host"),  # less of the program's
+        ("gpu", [(1, 1000, 1090), (1, 1095, 1109), (2, 1109, 1150)], "host"),
+        ("gpu", [(0, 1000, 1090), (0, 1100, 1109), (2, 1109, 1150)], "dispatch"),  # of an unknown program
+        ("gpu", [(1, 1000, 1090)], "host"),
+        ("cpu", [(1, 1000, 1090), (1, 1100, 1190)], "host"),
+    ],
+)
+def test_work_after_the_last_step_tells_that_steps_are_dispatch_times(kind, runs, source):
+    found = module._undivided(steps_at((1000, 1040), (1050, 1100)), [device(*runs, kind=kind)])
+    assert found.source == source
+    if source == "dispatch":
+        end = runs[-1][2]
+        assert found.begin_ps.tolist() == [[1000], [(1000 + end) // 2]]
+        assert found.end_ps.tolist() == [[(1000 + end) // 2], [end]]
+
+
+def test_the_work_of_all_devices_counts():
+    """A tenth of the first device's work is late, but not of both."""
+    both = [device((1, 1000, 1090), (1, 1100, 1110)), device((2, 1000, 1100), ordinal=1)]
+    assert module._undivided(steps_at((1000, 1050), (1050, 1100), devices=2), both).source == "host"
+
+
+def test_inferred_steps_have_a_duration():
+    evidence = Evidence("device kernel", "k", "s", "p", 3, 1.0, 0.0, 1.0)
+    steps = InferredSteps(evidence, ints(0, 100, 200), ints(50, 0, 70), None)
+    found = step_windows(profile("host h"), None, [device((1, 0, 10))], lambda: steps)
+    assert (found.begin_ps.tolist(), found.end_ps.tolist()) == ([[0], [200]], [[50], [270]])
+
+
+@pytest.mark.parametrize(
+    ("names", "rows"),
+    [
+        ((("a", "b", "c"), ("b", "c", "d")), [[1, 2], [0, 1]]),
+        ((("a", "b", "c"), ("d", "e", "f")), [[0, 1, 2], [0, 1, 2]]),
+        ((("a", "b", "b"), ("b", "c", "d")), [[0, 1, 2], [0, 1, 2]]),
+        ((("a", "", "c"), ("c", "", "a")), [[0, 1, 2], [0, 1, 2]]),
+    ],
+)
+def test_steps_of_hosts_are_matched_by_names_that_tell_them_apart(names, rows):
+    hosts = [steps_at((0, 90), (100, 190), (200, 290), names=own) for own in names]
+    assert [own.tolist() for own in common_rows(hosts)] == rows
+
+
+def test_steps_without_names_are_matched_by_time():
+    spans = [(0, 40), (100, 190), (200, 230), (300, 390)]
+    assert [own.tolist() for own in common_rows([steps_at(*spans), steps_at(*spans[1:])])] == [[1, 2, 3], [0, 1, 2]]
+    assert [own.tolist() for own in common_rows([steps_at(*spans)])] == [[0, 1, 2, 3]]
+
+
+def waiting(*waits):
+    """Runs of collectives: (device, begin, wait for the start of others)."""
+    number, begin, wait = (ints(*column) for column in zip(*waits, strict=True))
+    none = np.zeros(len(waits), np.int64)
+    return CollectiveRuns(
+        (CollectiveKey("reduce", 1, "all-reduce"),),
+        *(none, number, begin, begin + wait, *(none,) * 4, wait, wait, *(none,) * 2),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spans", "waits", "out"),
+    [
+        ([(0, 20), (20, 30), (30, 40)], [(0, 0, 11)], [(0, 0, 1, 11)]),
+        ([(0, 20), (20, 30), (30, 40)], [(0, 0, 10)], []),  # half of the step
+        ([(0, 19), (20, 30), (30, 40)], [(0, 0, 19)], []),  # less than twice the median
+        ([(0, 20), (20, 30)], [(0, 0, 11)], [(0, 0, 1, 11)]),  # the shorter one of two is the median
+        ([(0, 20)], [(0, 0, 19)], []),
+        ([(0, 20), (20, 30), (30, 40)], [(0, 0, 11), (0, 12, 0)], [(0, 0, 1, 11)]),
+        ([(0, 20), (20, 30), (30, 40)], [(0, 0, 11), (1, 1, 15)], [(0, 1, 1, 15)]),
+        ([(0, 20), (20, 30), (30, 40)], [(0, 0, 15), (1, 1, 11)], [(0, 0, 1, 15)]),
+        ([(0, 20), (20, 30), (30, 40)], [(0, 0, 11), (1, 1, 11)], [(0, 0, 1, 11)]),
+        ([(0, 10), (10, 20), (20, 41), (41, 51)], [(0, 0, 3), (0, 21, 8), (0, 30, 8)], [(2, 0, 2, 16)]),
+    ],
+)
+def test_steps_that_wait_for_other_devices_to_start_are_left_out(spans, waits, out):
+    steps = steps_at(*spans, devices=2)
+    found = without_start_up(steps, [device((1, 0, 5), kind="tpu")] * 2, lambda: waiting(*waits), lambda: None)
+    shown = [(int(one.label), one.device, one.calls, one.wait_ps) for one in found.start_up]
+    assert shown == out
+    assert found.number.tolist() == [row for row in range(len(spans)) if row not in [step for step, *_ in out]]
+    spread = steps_at(*spans, devices=2, source="dispatch")
+    assert without_start_up(spread, [device((1, 0, 5))] * 2, lambda: waiting(*waits), lambda: None) is spread
+
+
+MS = 10**9
+
+
+@pytest.mark.parametrize(
+    ("lasts", "calls"),
+    [
+        ([1000] + [10] * 9, 1),
+        ([999] + [10] * 9, 0),
+        ([2000] + [20] * 9, 1),
+        ([1999] + [20] * 9, 0),
+        ([1000] + [10] * 8, 0),  # too few to tell
+        ([2000], 0),
+        ([2000] * 2 + [10] * 18, 2),
+        ([2000] * 3 + [10] * 18, 0),
+        ([1000] * 5 + [10] * 95, 5),
+        ([1000] * 6 + [10] * 94, 0),
+    ],
+)
+def test_slow_launches_are_the_few_that_last_far_longer(lasts, calls):
+    """Back to back from 1 ms on, in us; the device runs before and after."""
+    at = 1000 + np.concatenate([[0], np.cumsum(lasts)]).astype(int)
+    events = "\n".join(f"{begin}us +{length}us cudaLaunchKernel" for begin, length in zip(at, lasts, strict=False))
+    host = profile(f'plane 1 "/host:CPU"\nline 1 python\n{events}').planes[0]
+    end = int(at[-1]) * US
+    steps = steps_at((0, 1000 * US), (1000 * US, 1000 * US + sum(lasts[:calls] or [0]) * US + 1), (end, end + MS))
+    found = module._slow_launches(steps, [device((1, 0, 5), (1, end, end + 5))], host)
+    assert [(row, why.calls, why.wait_ps // US) for row, why in found] == [(1, calls, sum(lasts[:calls]))][:calls]
+    assert module._slow_launches(steps, [device((1, 0, 5), kind="tpu")], host) == []

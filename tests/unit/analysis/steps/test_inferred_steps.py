@@ -43,6 +43,18 @@ def test_a_program_that_repeats_on_the_device():
     assert (found.busy_ps // US).tolist() == [60] * 5
 
 
+@pytest.mark.parametrize(
+    ("text", "of_host"),
+    [
+        (repeating(), False),
+        (host("\n".join(f"{i}us +1us batch" for i in range(4))), True),
+        (repeating(extra=host("\n".join(f"{9 * i} 9 train {{step_num={i}}}" for i in range(4)))), True),
+    ],
+)
+def test_steps_are_times_of_the_host_or_of_a_device(text, of_host):
+    assert infer_steps(profile(text)).of_host is of_host
+
+
 def test_two_runs_are_no_repetition_and_irregular_ones_are_no_steps():
     assert infer_steps(profile(repeating(2))) is None
     at = (0, 10, 200, 230, 900)
@@ -61,6 +73,53 @@ def test_a_thread_must_fill_its_steps_unless_it_runs_the_program():
         sparse = "\n".join(f'{100 * i}us +5us "{name}"' for i in range(4))
         steps = infer_steps(profile(f'plane 0 "/host:CPU"\nline 1 python\n{sparse}'))
         assert (steps is not None) is runs_program
+
+
+@pytest.mark.parametrize(("period", "found"), [(9, True), (10, False)])
+def test_a_thread_may_be_idle_for_seven_tenths_of_its_steps(period, found):
+    assert (infer_steps(profile(host(in_each_step("0 2 tick", 3, period)))) is not None) is found
+
+
+def test_calls_count_from_the_first_to_the_last():
+    calls = in_each_step('0 10 "PjitFunction(f)"', 3, 100, start=100)
+    found = infer_steps(profile(host(f"50 50 import\n{calls}\n310 5 flush\n400 5 save")))
+    assert (found.begin_ps // US).tolist() == [100, 200, 300]
+    assert (found.duration_ps // US).tolist() == [100, 100, 10]
+    assert infer_steps(profile(host(f"50 51 import\n{calls}"))) is None
+    assert infer_steps(profile(host(f"{calls}\n309 5 flush"))) is None
+
+
+def test_a_thread_is_compared_by_how_often_it_does_something():
+    calls = in_each_step('0 5 "PjitFunction(f)"', 150, 10)
+    found = infer_steps(profile(host(f'{calls}\n1490 900 wait\n2390 1 "PjitFunction(f)"')))
+    assert found.evidence.occurrences == 151
+
+
+def test_kernels_are_compared_by_how_long_they_last():
+    found = infer_steps(profile(gpu(f"{in_each_step('0 80 gemm', 9, 100, start=1000)}\n1890 1 check")))
+    assert found.evidence.occurrences == 9
+
+
+def test_kernels_of_streams_take_turns():
+    text = gpu(in_each_step("0 20 gemm", 4, 50), in_each_step("25 10 add", 4, 50))
+    found = infer_steps(profile(text))
+    assert (found.evidence.event, (found.begin_ps // US).tolist()) == ("gemm", [0, 50, 100, 150])
+    assert (found.duration_ps // US).tolist() == [50, 50, 50, 35]
+
+
+def test_the_python_frames_tell_the_program_of_a_gpu_without_repetition():
+    text = gpu("0 5 gemm\n10 5 gemm\n200 5 gemm") + "\n" + host(in_each_step('0 90 "$train.py:3 step"', 3, 100))
+    assert infer_steps(profile(text)).evidence.event == "$train.py:3 step"
+
+
+def test_longer_steps_of_calls_are_the_same_once_the_host_is_decoded():
+    calls = in_each_step('0 5 "PjitFunction(train)"', 4, 100) + "\n20 1 a\n130 1 b\n250 1 c"
+    text = gpu(in_each_step("0 40 gemm", 8, 50)) + "\n" + host(calls)
+    space, decoded = profile(text), profile(text)
+    assert len(decoded.planes[1].events) == 7
+    for one in (space, decoded):
+        found = infer_steps(one)
+        assert (found.evidence.event, found.evidence.occurrences) == ("PjitFunction(train)", 4)
 
 
 @pytest.mark.parametrize(("ops", "found"), [(4, True), (8, True), (6, True), (1, False)])
@@ -86,6 +145,8 @@ def test_a_named_event_marks_steps_wherever_it_is():
     assert named_steps(profile(host), "other") is None
     alike = named_steps(profile(f"{host}\n70us +1us my_step"), "my_step")
     assert alike.evidence.line == "a"  # the first of those with most
+    most = "\n".join(f"line {i} l{i}\n{each('my_step', 1, *range(0, 9 * n, 9))}" for i, n in ((3, 1), (4, 3), (5, 1)))
+    assert named_steps(profile(f'plane 0 "/host:CPU"\n{most}'), "my_step").evidence.line == "l4"
     instants = named_steps(profile('plane 0 "/host:CPU"\nline 1 a\n0us +0us s\n7us +0us s\n9us +0us s'), "s")
     assert (instants.duration_ps // US).tolist() == [7, 2, 0]
 
@@ -161,6 +222,7 @@ def test_the_device_decides_unless_the_host_shows_longer_steps():
     for calls, found in (
         (each('"PjitFunction(train)"', 5, 0, 100, 200), ("PjitFunction(train)", 3)),
         (each('"PjitFunction(layer)"', 1, *(100 * i + 8 * j for i in range(3) for j in range(12))), ("k1", 36)),
+        (each('"PjitFunction(train)"', 5, *range(0, 300, 16)), ("k1", 36)),
         (each('"PjitFunction(train)"', 5, 0), ("k1", 36)),
         (each("poll", 5, *range(0, 300, 60)), ("k1", 36)),
     ):
@@ -178,6 +240,10 @@ def test_calls_of_an_optimizer_end_steps_of_pytorch():
     assert (found.begin_ps // US).tolist() == [0, 195, 395]
     assert (found.duration_ps // US).tolist() == [195, 200, 200]
     assert infer_steps(torch(590)) is None  # a single step, whatever repeats inside
+    two = infer_steps(torch(290, 590))
+    assert (two.begin_ps // US).tolist() == [0, 295]
+    # The first is not longer than the longest of the others.
+    assert (infer_steps(torch(290, 390, 590)).begin_ps // US).tolist() == [95, 295, 395]
 
 
 def test_only_the_thread_of_the_program_is_asked():
@@ -227,6 +293,88 @@ def test_the_parts_are_steps(steps: int) -> None:
     assert spans(track(STEP * steps)) == [(i * LENGTH, (i + 1) * LENGTH) for i in range(steps)]
 
 
+@pytest.mark.parametrize(
+    ("work", "warms_up", "found"),
+    [
+        # A tenth of the work may come more often, and a hundredth be foreign.
+        ("a:2 b:1 a:2 b:1 b:1 a:2 b:1", False, [(0, 3), (3, 7), (7, 10)]),
+        ("a:59 b:30 a:59 b:30 b:30 w:3 a:59 b:30", False, [(0, 89), (89, 211), (211, 300)]),
+        ("a:59 b:30 a:59 b:30 b:30 w:4 a:59 b:30", False, None),
+        ("w:3 a:199 b:100 a:199 b:100 b:100 a:199 b:100", False, [(3, 302), (302, 701), (701, 1000)]),
+        ("a:199 b:100 w:3 a:199 b:100 b:100 a:199 b:100", False, [(0, 302), (302, 701), (701, 1000)]),
+        # Before the first begin and behind the last one, together, there may be a part of each.
+        ("b:10 b:10 a:5 b:10 b:10 b:10 a:5 b:10 b:10 b:10 a:5 b:1 b:10 b:10 b:10 b:10 b:10", False, None),
+        ("w:1 " + "a:10 a:10 b:30 " * 3 + "a:10 b:30", False, [(1, 51), (51, 101), (101, 151), (151, 191)]),
+        # Nothing runs twice as often as usual.
+        ("a:1 b:30 a:1 b:30 b:1", False, None),
+        # What is foreign at the end belongs to no part.
+        ("a:20 b:1 a:20 b:1 a:20 b:5 b:1 a:20 b:1 a:20 b:1 w:1", False,
+         [(0, 21), (21, 42), (42, 68), (68, 89), (89, 110)]),
+        # The last part is one if it has nine tenths of the usual work.
+        ("a:90 b:10 " * 3 + "a:90", False, [(0, 100), (100, 200), (200, 300), (300, 390)]),
+        ("a:89 b:11 " * 3 + "a:89", False, [(0, 100), (100, 200), (200, 300)]),
+        # The first part, of four before the last, may have more.
+        ("a:20 b:2 c:2 a:20 c:2 " + "a:20 b:2 c:2 " * 4, True,
+         [(0, 22), (22, 68), (68, 92), (92, 116), (116, 140)]),
+        # What is absent from one of ten is a part of the others.
+        ("a:8 b:1 c:1 " * 5 + "a:8 b:1 " + "a:8 b:1 c:1 " * 5, False,
+         [*((10 * i, 10 * i + 10) for i in range(5)), (50, 59), *((10 * i + 59, 10 * i + 69) for i in range(5))]),
+        # Too much is absent or more often, taken together.
+        ("a:1 c:10 c:10 b:1 " * 5 + "a:1 b:1 " + "a:1 c:10 c:10 b:1 " * 4 + "b:1 " * 2 + "a:1 c:10 c:10 b:1 ", False, [
+            *((22 * i, 22 * i + 22) for i in range(5)), (110, 112), *((22 * i + 112, 22 * i + 134) for i in range(3)),
+            (178, 202), (202, 224)]),
+        ("a:1 c:10 c:10 b:1 " * 5 + "a:1 b:1 " + "a:1 c:10 c:10 b:1 " * 4 + "b:1 " * 4 + "a:1 c:10 c:10 b:1 ", False,
+         None),
+    ],
+)  # fmt: skip
+def test_parts_at_the_limits(work: str, warms_up: bool, found: list[tuple[int, int]] | None) -> None:
+    assert spans(track(work, warms_up=warms_up)) == found
+
+
+def test_how_often_a_name_runs_is_the_lower_median_of_the_parts() -> None:
+    often = (1, 3, 1, 3, 0, 3, 1, 3, 1, 3, 1)
+    assert len(spans(track("".join("a:80 " + "c:8 " * count for count in often))) or ()) == 11
+
+
+def test_the_first_part_of_a_host_has_no_share_in_what_is_foreign() -> None:
+    found = longest_periods(track("a:30 d:1 " + "a:30 " * 4, warms_up=True))
+    assert found is not None
+    assert (found.once.tolist(), found.foreign) == ([0], 0.0)
+
+
+def test_a_part_is_one_even_if_the_distance_varies_by_half() -> None:
+    for last, parts in ((400, [(0, 100), (100, 400), (400, 405)]), (410, None)):
+        begin = np.array([0, 100, last])
+        assert spans(Track(np.zeros(3, np.int64), begin, begin + 5, np.full(3, 5))) == parts
+
+
+def test_the_last_part_ends_with_its_own_work() -> None:
+    begin, end = np.array([0, 50, 100, 150, 200, 250]), np.array([10, 60, 110, 290, 210, 260])
+    of = Track(np.array([0, 1] * 3), begin, end, np.full(6, 10))
+    assert spans(of) == [(0, 100), (100, 200), (200, 260)]
+
+
+def test_what_begins_parts_runs_once_in_each_of_them() -> None:
+    names, begin = np.array([0, 1] * 3), np.array([40, 90, 95, 105, 107, 117])
+    lasts = np.array([10, 2] * 3)
+    found = longest_periods(Track(names, begin, begin + lasts, lasts))
+    assert found is not None
+    assert (found.once.tolist(), found.begin_ps.tolist()) == ([1], [77, 95, 107])
+
+
+def test_only_so_many_names_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = track(("forward:400 backward:800 " * 10 + "copy:1 ") * 3)
+    for most, parts in ((2, 3), (3, 30)):
+        monkeypatch.setattr(inferred, "_MOST_TRIED", most)
+        assert len(spans(logged) or ()) == parts
+
+
+def test_more_names_than_sixteen_bits_count() -> None:
+    name = np.arange(70_000)[::-1].copy()
+    of = Track(name, name, name, name)
+    assert [of.runs_of(i).tolist() for i in (0, 4_000, 69_536, 69_999)] == [[69_999], [65_999], [463], [0]]
+
+
 def test_two_steps_are_no_repetition() -> None:
     assert spans(track(STEP * 2)) is None
 
@@ -241,6 +389,7 @@ def test_a_log_line_every_few_steps_is_a_trace_of_work() -> None:
     step = "forward:400 backward:800 "
     logged = track((step * 10 + "copy:1 ") * 3)
     assert len(spans(logged) or ()) == 30
+    assert len(spans(track(("forward:200 backward:299 " * 10 + "copy:10 ") * 3)) or ()) == 30  # just a trace
     # What takes more of the time is a part of a longer step.
     assert len(spans(track((step * 10 + "checkpoint:100 ") * 3)) or ()) == 3
 
@@ -302,6 +451,9 @@ def test_work_that_can_be_divided() -> None:
     # Most of the work comes six times: it is foreign to more than twice as many.
     assert not divides(of, 13)
     assert divides(track("a:10 " * 6, "c:10"), 2) is False
+    # A hundredth may be foreign, and a tenth come more often.
+    assert [divides(track("a:33 " * 3, f"c:{length}"), 3) for length in (1, 2, 5)] == [True, False, False]
+    assert [divides(track("a:17 " * 9, f"b:{length} " * 13), 9) for length in (9, 10)] == [True, False]
 
 
 def test_without_work() -> None:
@@ -352,8 +504,17 @@ def test_numbers_times_and_where_they_are():
 
 
 def test_keras_with_jax_has_the_number_in_the_name():
-    found = numbered_steps(marking_host(*(f'{100 * i}us +80us "Profiled batch {i + 7}"' for i in range(4))))
-    assert (found.name, found.number.tolist()) == ("Profiled batch", [7, 8, 9, 10])
+    for first in (0, 7):
+        named = [f'{100 * i}us +80us "Profiled batch {i + first}"\n{100 * i + 9}us +9us work' for i in range(4)]
+        found = numbered_steps(marking_host(*named))
+        assert (found.name, found.number.tolist()) == ("Profiled batch", [*range(first, first + 4)])
+
+
+def test_the_name_and_thread_with_most_numbers_are_chosen_the_first_of_those():
+    first = [f"{100 * i}us +40us train {{step_num={i}}}" for i in range(3)]
+    second = [f"{100 * i + 50}us +40us eval {{step_num={i}}}" for i in range(3)]
+    assert numbered_steps(marking_host(*first, *second)).name == "eval"
+    assert numbered_steps(marking_host(*first, *second, "300us +9us train {step_num=3}")).name == "train"
 
 
 @pytest.mark.parametrize(
@@ -365,6 +526,7 @@ def test_keras_with_jax_has_the_number_in_the_name():
         (batches(1, 1, 1), None),
         (batches(1, 2, 3, length=100), 3),
         (batches(1, 2, 3, length=101), None),  # one inside the other
+        (["0us +80us f {step_num=1}", "100us +150us f {step_num=2}", "200us +9us f {step_num=3}"], None),
         (batches(1, 2, 3, length=0), None),
         (["0us +80us f", "100us +80us f", "200us +80us f"], None),
         ([*batches(0, 1, 2, length=90), *batches(0, 1, 2, 3, name="other", length=5)], 4),
