@@ -146,14 +146,14 @@ def _clearest_split(values: F64) -> int:
 
 
 def _best_split(values: F64) -> int:
-    """The split with the largest scaled energy distance between both sides."""
+    """The split with the largest energy distance between both sides, scaled by the product of their lengths."""
     split, n, m = _splits(values)
     distance = np.abs(values[:, None] - values[None, :])
     first = np.concatenate([[0.0], np.cumsum(np.tril(distance, -1).sum(axis=1))])  # of pairs within values[:k]
     later = np.concatenate([np.cumsum(np.triu(distance, 1).sum(axis=1)[::-1])[::-1], [0.0]])  # within values[k:]
     across = first[-1] - first[split] - later[split]
     energy = 2 * across / (n * m) - 2 * first[split] / (n * (n - 1)) - 2 * later[split] / (m * (m - 1))
-    return int(split[np.argmax(n * m / (n + m) * energy)])
+    return int(split[np.argmax(n * m * energy)])
 
 
 def _chance(before: F64, after: F64) -> float:
@@ -186,11 +186,9 @@ def _chance(before: F64, after: F64) -> float:
 
 def _of_best(single: float, count: int) -> float:
     """Probability of the clearest of all splits of `count` values, given that of one split (`single`)."""
-    if single <= 0:
-        return 0.0
     by_each = max(count - 2 * LEAST_RUNS + 1, 1) * single
-    z = -NormalDist().inv_cdf(min(single / 2, 0.5)) if single > 1e-300 else math.inf
-    if not 1 < z < math.inf:
+    z = -NormalDist().inv_cdf(max(single, 1e-300) / 2)
+    if z <= 1:
         return min(by_each, 1.0)
     reach = 2 * math.log((count - LEAST_RUNS) / LEAST_RUNS)
     limit = z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) * ((1 - 1 / z**2) * reach + 4 / z**2)
@@ -225,8 +223,7 @@ def _confirmed(values: F64, found: Sequence[tuple[int, float]], alarm: float) ->
     while kept:
         for row in range(len(kept)):
             begin, end = [0, *kept][row], [*kept, len(values)][row + 1]
-            if end - begin >= 2 * LEAST_RUNS:
-                kept[row] = begin + _clearest_split(values[begin:end])
+            kept[row] = begin + _clearest_split(values[begin:end])
         sides = _sides(values, kept)
         chances = [max(chance, _chance(*side)) for chance, side in zip(as_found, sides, strict=True)]
         worst = int(np.argmax(chances))
@@ -256,7 +253,7 @@ def difference(before: F64, after: F64, confidence: float = 0.95) -> tuple[float
         raise ValueError("one side needs two values")
     delta = float(after.mean() - before.mean())
     if min(n, m) < 2:
-        many = before if n > m else after
+        many = max(before, after, key=len)
         spread_of, freedom = float(many.var(ddof=1)) * (1 / n + 1 / m), float(len(many) - 1)
     else:
         parts = float(before.var(ddof=1)) / n, float(after.var(ddof=1)) / m
@@ -274,8 +271,8 @@ def two_sided(t: float, freedom: float) -> float:
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
     """The regularised incomplete beta function, by its continued fraction."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
+    if x <= 0:
+        return 0.0
     if x > (a + 1) / (a + b + 2):
         return 1 - _incomplete_beta(b, a, 1 - x)
     front = math.exp(
