@@ -192,7 +192,7 @@ def _series(runs: Sequence[RunSummary], reason: str) -> Series:
     clear = shifts(adjusted, _TOGETHER)
     of_step = tuple(one for one in clear if one.chance < _ALONE or _is_confirmed(one, of_places))
     events = _events(of_step, of_places, sure, adjusted, np.log(factor))
-    conditions = runs[-1].conditions
+    conditions = runs[0].conditions
     assert conditions is not None
     return Series(
         *(conditions, reason, tuple(runs), step, factor, adjusted, explained, (raw, left), of_places, events),
