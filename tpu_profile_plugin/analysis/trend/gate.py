@@ -96,7 +96,7 @@ def limit_of(text: str) -> Limit:
             "%, as a share of the step" if metric.kind == "share" else f"+N% or {', '.join(fitting[metric.kind][1:])}"
         )
         raise ValueError(f"The limit of {name} needs {needs}, not {text[:80]!r}.")
-    value = float(number) * _UNITS[unit] * (-1 if sign == "-" else 1)
+    value = float(sign + number) * _UNITS[unit]
     return Limit(text.strip(), name, above, relative, value)
 
 
@@ -235,8 +235,8 @@ def _interval(limit: Limit, old: F64, new: F64, floor: float) -> tuple[float, fl
         return delta, delta, delta, 0.0
     delta = float(new.mean()) / whole - 1
     n, m = len(old), len(new)
-    if n + m < _FEW:
-        reach = _reach(math.inf) * floor * math.sqrt(1 / n + 1 / m)
+    if n + m < _FEW:  # one on each side
+        reach = _reach(math.inf) * floor * math.sqrt(2)
         return delta, delta - reach, delta + reach, floor
     low, high = difference(old / whole, new / whole, CONFIDENCE)
     spread = math.sqrt(max((high - low) ** 2, 0)) / (2 * _reach(max(n + m - 2, 1)) * math.sqrt(1 / n + 1 / m))
