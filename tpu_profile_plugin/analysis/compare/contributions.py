@@ -399,7 +399,7 @@ def _detailed(
 def _largest(delta_ps: int, deltas: Mapping[str, float]) -> str:
     """What has at least `LEAST_CAUSE` of a difference; "" if nothing has."""
     most = max(deltas, key=lambda name: deltas[name] * delta_ps, default="")
-    return most if most and deltas[most] * delta_ps >= LEAST_CAUSE * delta_ps**2 > 0 else ""
+    return most if most and deltas[most] * delta_ps >= LEAST_CAUSE * delta_ps**2 else ""
 
 
 def _executions_kind(before: float, after: float) -> Kind | None:
@@ -480,7 +480,7 @@ def _group_of(kind: Kind, match: Match, number: int, kept: Collection[str]) -> t
             sort = primitive(most.print.framework) or most.print.kind
             return "time" if kind in _TIME else kind, program, sort, most.print.source
     alone = kind in (*_TIME, "more_often", "fewer_often", "split", "merged")
-    return kind, program, how(match), number if alone else -1
+    return kind, program, how(match), number if alone else None
 
 
 def _kind_among(
