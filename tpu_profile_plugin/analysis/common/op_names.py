@@ -108,7 +108,7 @@ def short_kernels(names: Iterable[str]) -> dict[str, str]:
         groups.setdefault(short_kernel(name), []).append(name)
     short: dict[str, str] = {}
     for function, members in groups.items():
-        words = [list(dict.fromkeys(_WORD.findall(name))) for name in members] if len(members) > 1 else [[]]
+        words = [list(dict.fromkeys(_WORD.findall(name))) for name in members]
         shared = set(words[0]).intersection(*words)
         different = [tuple(word for word in some if word not in shared)[:_MOST_WORDS] for some in words]
         uses = Counter(different)

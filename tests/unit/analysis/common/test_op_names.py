@@ -125,6 +125,8 @@ def test_ops_that_differentiation_made(name, kind, found):
         ("Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)"),
         ("ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"),
         ("ncclKernel_SendRecv(ncclWork*) [all-gather, 4 float]", "ncclKernel_SendRecv [all-gather, 4 float]"),
+        ("at::native::gemm<int>(float) const", "gemm"),
+        ("loop(x) tail", "loop(x) tail"),
         ("fusion.1", "fusion.1"),
     ],
 )

@@ -42,6 +42,12 @@ def test_remedies_speak_of_the_framework(name: str, framework: str) -> None:
         assert not re.search(OF_OTHERS[framework], told), told
 
 
+def test_advice_for_keras_is_for_its_programs_only() -> None:
+    advice, none = Advice("all", tensorflow="tf", keras="fit"), Advice("all", tensorflow="tf")
+    assert [advice.of([TENSORFLOW], keras=keras) for keras in (False, True)] == ["tf", "fit"]
+    assert [none.of([TENSORFLOW], keras=keras) for keras in (False, True)] == ["tf", "tf"]
+
+
 def test_forms() -> None:
     assert NO_FRAMES.in_full([PYTORCH]) == (
         "Python functions were not recorded: with_stack=True of torch.profiler.profile records them."

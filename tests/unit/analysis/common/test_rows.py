@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.common.rows import among, pair_in_order, row_codes
+from tpu_profile_plugin.analysis.common.rows import among, extents, members, pair_in_order, row_codes
 from tpu_profile_plugin.analysis.grouping.groups import numbered
 from tpu_profile_plugin.cache.memory import size_of
 
@@ -53,6 +53,18 @@ def test_all_values_of_a_narrow_type_are_numbered(kind):
     limits = np.iinfo(kind)
     code, first = row_codes(np.arange(limits.min, limits.max + 1).astype(kind)[::-1])
     assert (code.tolist(), first.tolist()) == (list(range(255, -1, -1)),) * 2
+
+
+def test_members_of_ranges():
+    owner, index = members(np.array([10, 5, 7, 0]), np.array([2, 0, 3, 1]))
+    assert (owner.tolist(), index.tolist()) == ([0, 0, 2, 2, 2, 3], [10, 11, 7, 8, 9, 0])
+    owner, index = members(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert (owner.tolist(), index.tolist()) == ([], [])
+
+
+def test_extents_of_keys():
+    found = extents(np.array([4, -1, 4, 4]), np.array([30, 5, 10, 20]), np.array([40, 9, 70, 25]))
+    assert [column.tolist() for column in found] == [[-1, 4], [5, 10], [9, 70]]
 
 
 def test_names_of_groups_are_measured_without_reading_them():

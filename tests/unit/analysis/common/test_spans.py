@@ -14,6 +14,7 @@ from tpu_profile_plugin.analysis.common.spans import (
     contains,
     covered_after,
     covered_within,
+    cut,
     exact_sum,
     intersect,
     join,
@@ -66,6 +67,24 @@ def test_sets_of_time_with_nothing_in_them():
     assert as_pairs(subtract(a, nothing)) == as_pairs(join(a, nothing)) == list(SET)
     assert as_pairs(join()) == []
     assert contains(nothing, np.array([3])).tolist() == [False]
+
+
+def test_sets_that_leave_out_others_are_returned_as_they_are():
+    a, nothing = spans(*SET), no_time()
+    assert join(nothing, a, nothing) is a
+    assert subtract(a, nothing) is a
+    assert subtract(nothing, a) is nothing
+
+
+def test_spans_are_cut_inside_of_them_only():
+    a = spans(*SET)
+    assert as_pairs(cut(a, np.array([45, 25, 0, 10, 15, 40, 49, 25, 60, -3]))) == [
+        *((0, 10), (20, 25), (25, 30), (40, 45), (45, 49), (49, 50))
+    ]
+    assert as_pairs(cut(a, np.array([5]))) == [(0, 5), (5, 10), (20, 30), (40, 50)]
+    assert cut(a, np.array([0, 20, 30])) is a
+    assert cut(a, np.zeros(0, np.int64)) is a
+    assert as_pairs(cut(no_time(), np.array([5]))) == []
 
 
 def test_spans_without_length_cover_nothing():
