@@ -194,7 +194,7 @@ def _match(
     relation: Callable[[Sequence[WorkedOp], Sequence[WorkedOp]], Relation],
 ) -> Match:
     """Ops that belong together; other types of numbers come before other differences."""
-    types = _types(base, run) if base and run else ("", "")
+    types = _types(base, run)
     return Match(tuple(base), tuple(run), "dtype_changed" if any(types) else relation(base, run), types)
 
 

@@ -104,12 +104,11 @@ def student(confidence: float, freedom: float) -> float:
     """The two-sided quantile of Student's t, exact for 1 and 2 degrees of freedom, else by the expansion around the
     normal quantile (error below 1 % from 3 degrees on).
     """
-    tail = (1 + confidence) / 2
     if freedom <= 1:
-        return math.tan(math.pi * (tail - 0.5))
+        return math.tan(math.pi * confidence / 2)
     if freedom <= 2:
-        return (2 * tail - 1) * math.sqrt(2 / (4 * tail * (1 - tail)))
-    z = NormalDist().inv_cdf(tail)
+        return confidence * math.sqrt(2 / (1 - confidence**2))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

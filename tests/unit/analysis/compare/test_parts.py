@@ -118,6 +118,8 @@ def test_programs_correspond_by_the_ops_that_most_time_went_to():
     same, new = Match((op("old", 60),), (op("new", 10),), "same"), Match((), (op("new", 500),), "added")
     assert match_by_ops([same, new], {}) == {"new": "old"}
     assert match_by_ops([same, new], {"new": "another"}) == {}
+    # Half of its time is enough.
+    assert match_by_ops([same, Match((op("old", 60),), (), "removed")], {}) == {"new": "old"}
     # Most of its time is gone; it became several programs, or one with another.
     assert match_by_ops([same, Match((op("old", 99),), (), "removed")], {}) == {}
     assert match_by_ops([same, Match((op("old", 40),), (op("other", 40),), "same")], {}) == {}
@@ -150,6 +152,34 @@ def test_programs_of_one_name_and_different_ops_are_not_the_same():
     # Of ops without an origin the shapes decide.
     base, run = [worked("f", "a", 60, shapes=("f32[8]",))], [worked("f", "a", 60, shapes=("f32[4]",))]
     assert (matched_share(base, run, [("f", "f")], []), matched_share(base, base, [("f", "f")], [])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("ops", "others", "share"),
+    [
+        # Three places of ten, and two.
+        ([("a", f"m.py:{i}") for i in range(10)], [("a", f"m.py:{i}") for i in range(7, 17)], 1),
+        ([("a", f"m.py:{i}") for i in range(10)], [("a", f"m.py:{i}") for i in range(8, 18)], 0),
+        ([("a", "")], [("b", "")], 0),
+        ([("a", "")], [("a", "")], 1),
+        ([("", "m.py:3")], [("", "m.py:4")], 0),
+        ([("", "m.py:3")], [("", "m.py:3")], 1),
+    ],
+)
+def test_programs_are_the_same_by_the_places_of_their_ops(ops, others, share):
+    base, run = ([worked("f", "x", 10, *place) for place in side] for side in (ops, others))
+    assert matched_share(base, run, [("f", "f")], []) == share
+
+
+def test_ops_without_shapes_are_not_those_with_any():
+    base, run = [worked("f", "a", 60, "mul", "m.py:3", ("f32[8]",))], [worked("f", "a", 60, "mul", "m.py:4")]
+    assert matched_share(base, run, [("f", "f")], []) == matched_share(run, base, [("f", "f")], []) == 0
+
+
+def test_time_of_ops_that_are_gone_is_not_matched():
+    base, run = [worked("f", "a", 60, "mul", "m.py:3")], [worked("g", "b", 30, "add", "m.py:4")]
+    gone = [Match(tuple(base), (), "removed"), Match((), tuple(run), "added")]
+    assert matched_share(base, run, [], gone) == matched_share(run, base, [], gone) == 0
 
 
 def test_work_in_the_steps_that_all_hosts_have():
