@@ -150,7 +150,7 @@ const SAID = [
   [[238], "docs/user/capture.md", /tf\.profiler\.experimental\.client\.trace\(/],
   [[245], "docs/user/capture.md", /tf\.profiler\.experimental\.Trace\("train", step_num=step, _r=1\)/],
   [[247, 250], "docs/user/guide.md", /TPU[\s\S]*GPU[\s\S]*CPU/],
-  [[248], "tpu_profile_plugin/analysis/findings/rules/host/launch_bound.py", /TF_GPU_THREAD_MODE=gpu_private/],
+  [[248], "tpu_profile_plugin/analysis/findings/part_advice.txt", /TF_GPU_THREAD_MODE=gpu_private/],
   [[249], "docs/user/guide.md", /float32 products beside units for 16 bits/],
 ];
 

@@ -246,8 +246,8 @@ export const PAIRS = [
   { page: MEMORY, what: "the bar and the capacity", a: sumOf(MEMORY, /./), b: headline(MEMORY, /of (\S+ \S+) \(/) },
   { page: MEMORY, what: "the share of the headline", a: headline(MEMORY, /\(([\d.]+%)\)/), b: share(headline(MEMORY, /peak (\S+ \S+) of /), headline(MEMORY, /of (\S+ \S+) \(/)) },
   { page: BUFFERS, what: "the peak of headline and card", a: headline(BUFFERS, /needs (\S+ \S+) of/), b: figure(BUFFERS, "Peak memory allocation") },
-  { page: BUFFERS, what: "the reserved memory of sentence and card", a: anySentence(BUFFERS, /With fragmentation it reserves (\S+ \S+),/), b: figure(BUFFERS, "With fragmentation") },
-  { page: BUFFERS, what: "reserved and spare memory make the device's", a: sum(anySentence(BUFFERS, /With fragmentation it reserves (\S+ \S+),/), anySentence(BUFFERS, /, (\S+ \S+) to spare/)), b: figure(BUFFERS, "Device memory") },
+  { page: BUFFERS, what: "the reserved memory of sentence and card", a: anySentence(BUFFERS, /With fragmentation it reserves (\S+ [a-zA-Z]+)[;,]/), b: figure(BUFFERS, "With fragmentation") },
+  { page: BUFFERS, what: "reserved and spare memory make the device's", a: sum(anySentence(BUFFERS, /With fragmentation it reserves (\S+ [a-zA-Z]+)[;,]/), anySentence(BUFFERS, /; (\S+ \S+) of .*? are left for/)), b: figure(BUFFERS, "Device memory") },
   { page: BUFFERS, what: "the bar and the peak", a: sumOf(BUFFERS, /./), b: headline(BUFFERS, /needs (\S+ \S+) of/) },
 
   { page: DATA, what: "the longest call of headline and table", a: sentence(DATA, /A call takes up to (\S+ [a-z]+)/), b: columnSum(DATA, "pipelines", "max_ps", 1e-12, "time"), if: onePipeline },

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
-from tpu_profile_plugin.analysis.blame.op_groups import base_name, by_name
+from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, base_name, by_name, largest_ops
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import (
     NOWHERE,
@@ -23,6 +23,7 @@ from tpu_profile_plugin.analysis.blame.stacks import (
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_unnamed, passes_on
 from tpu_profile_plugin.analysis.common.rows import sums_by
+from tpu_profile_plugin.analysis.hlo.programs import Frame
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 NEARLY_ALL = 0.9
@@ -33,7 +34,10 @@ MOST_CALLERS = 100
 """A call that calls itself is looked for in so many callers."""
 LEAST_CALL = 0.001
 """Calls with less of a group's time are not looked at."""
+_LIBRARY_CALLS = ("fft", "custom-call")
 MOST_HELPERS = 2
+LEAST_MODEL = 0.05
+"""Least share of products and transforms in what compiled programs compute for a function to be beside a model."""
 LEAST_GROUP = 0.02
 """Smaller parts of the steps are no group of their own."""
 WAITING = (
@@ -51,7 +55,7 @@ class HostGroup:
       name: a function of the program, `$file.py:line function`, else the event that tells most.
       inner: what it calls for most of that time, "" if that is its own code.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
-      inner_ps: the part of it in `inner`.
+      inner_ps: the part of it in `inner`; calls: all that it calls for most of that time.
       rows: int64, those of the `HostBlame`.
       eager: the ops that it launches one by one take longer; input: most of it is waiting for input.
       growth: the share of its time by which each step takes it longer.
@@ -63,6 +67,7 @@ class HostGroup:
     by_part: I64
     rows: I64
     inner_ps: int = 0
+    calls: tuple[str, ...] = ()
     eager: bool = False
     input: bool = False
     growth: float = 0.0
@@ -114,13 +119,10 @@ def _of_model(blame: HostBlame, rows: I64) -> Bools:
     layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
     parent, name = blame.stacks.parent, blame.stacks.name
     inside = with_callees(parent, np.flatnonzero(layers[name]))
-    named = np.array([_OF_MODEL.search(op.name) is not None or _is_matrix(op.name) for op in blame.ops], np.bool_)
+    names = [op.name for op in blame.ops]
+    named = np.array([bool(_OF_MODEL.search(one)) or by_name(one)[0] is Nature.MATRIX for one in names], np.bool_)
     found: Bools = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
     return found
-
-
-def _is_matrix(name: str) -> bool:
-    return by_name(name)[0] is Nature.MATRIX
 
 
 def host_groups(blame: HostBlame, most: int = 3) -> list[HostGroup]:
@@ -160,6 +162,41 @@ def helper_groups(blame: HostBlame) -> list[FunctionGroup]:
     groups = [(str(names[i]), rows[name == i]) for i in of_rank if sums[i] and names[i]]
     found = [HostGroup(name, "", int(blame.ps[mine].sum()), blame.by_part(mine), mine) for name, mine in groups]
     return [replace(_with_ops(blame, group), model_ps=0) for group in found]
+
+
+def traced_groups(blame: HostBlame, names: OpNamer) -> list[FunctionGroup]:
+    """The function with most time in ops of compiled programs, hardly any of them products or calls of libraries; of
+    such functions that call each other for nearly all of their time the innermost. None where no model is beside it.
+    """
+    large, of_op = largest_ops(blame)
+    chains = {op: [frame for frame in names.chain(blame.ops[op]) if frame[0]] for op in large.tolist()}
+    kinds = {op: names.kind(blame.ops[op]) for op in chains}
+    products = {op for op, (nature, kind) in kinds.items() if nature is Nature.MATRIX or kind in _LIBRARY_CALLS}
+    inside, product_ps, lines = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[Frame]()
+    for op, chain in chains.items():
+        for frame in {frame[:2]: frame for frame in chain}.values():
+            lines[frame] += int(of_op[op])
+            inside[frame[:2]] += int(of_op[op])
+            product_ps[frame[:2]] += int(of_op[op]) if op in products else 0
+    whole = int(of_op.sum())
+    if of_op[list(products)].sum() < LEAST_MODEL * whole:
+        return []
+    known = {
+        one: ps for one, ps in inside.items() if product_ps[one] <= (1 - NEARLY_ALL) * ps < ps < NEARLY_ALL * whole
+    }
+    least = max(NEARLY_ALL * max(known.values(), default=0), 1)
+    ways = (frame[:2] for chain in chains.values() for frame in reversed(chain))
+    found = next((one for one in ways if known.get(one, 0) >= least), None)
+    if found is None:
+        return []
+    times, mine = Counter[str](), [op for op, chain in chains.items() if any(frame[:2] == found for frame in chain)]
+    for op in mine:
+        times[kinds[op][1]] += int(of_op[op])
+    rows = np.flatnonzero(np.isin(blame.op, mine))
+    file, function, line = max((frame for frame in lines if frame[:2] == found), key=lines.__getitem__)
+    name = f"${file.rpartition('/')[2]}:{line} {function.replace('.<locals>', '')}"
+    most = tuple(kind for kind, _ in times.most_common(3))
+    return [FunctionGroup(name, inside[found], blame.by_part(rows), most, inside[found], 0, blame.growth(rows))]
 
 
 def largest_group(blame: HostBlame, parts: Collection[int]) -> HostGroup | None:
@@ -222,12 +259,12 @@ class _Functions:
         rows = rows[inside[self.blame.node[rows]]]
         ps = int(self.left[rows].sum())
         by_part = self.blame.by_part(rows)
-        inner, inner_ps = self._inner(chosen, np.where(inside, own_ps, 0), ps)
+        inner, inner_ps, calls = self._inner(chosen, np.where(inside, own_ps, 0), ps)
         self.left[rows] = 0
         if ps < least:
             return None
         name = self.stacks.names[int(self.stacks.name[chosen[0]])]
-        return HostGroup(name, inner, ps, by_part, rows, inner_ps)
+        return HostGroup(name, inner, ps, by_part, rows, inner_ps, calls=calls)
 
     def _outside(self, least: float) -> HostGroup | None:
         """What is left outside of the program's functions: the largest call, else what is outside of any."""
@@ -240,15 +277,15 @@ class _Functions:
         self.left[rows] = 0
         return HostGroup("", "", ps, by_part, rows) if ps >= least else None
 
-    def _inner(self, chosen: I64, ps: I64, whole: int) -> tuple[str, int]:
-        """What the chosen functions call for most of a time: the deepest name that has it, and its part."""
+    def _inner(self, chosen: I64, ps: I64, whole: int) -> tuple[str, int, tuple[str, ...]]:
+        """What the chosen functions call for most of a time: the deepest name that has it, its part, and all names."""
         parent, name = self.stacks.parent, self.stacks.name
         total = inclusive(parent, ps)
         below = with_callees(parent, chosen) & (total > LEAST_CALL * whole)
         below[chosen] = False
         nodes = np.flatnonzero(below)
         if not len(nodes):
-            return "", 0
+            return "", 0, ()
         again = np.zeros(len(parent), np.bool_)  # a function that calls itself counts once
         for node in nodes.tolist():
             again[node] = name[node] in {name[one] for one in callers(parent, node)[:MOST_CALLERS]}
@@ -265,10 +302,11 @@ class _Functions:
             np.bool_,
         )
         most = np.flatnonzero((sums > MOST * whole) & tells)
+        calls = tuple(self.stacks.names[one] for one in names[sums > MOST * whole].tolist())
         if not len(most):
-            return "", 0
+            return "", 0, calls
         best = most[int((depth[most] / sums[most]).argmax())]
-        return self.stacks.names[int(names[best])], int(sums[best])
+        return self.stacks.names[int(names[best])], int(sums[best]), calls
 
     def _outermost(self, at: I64) -> dict[int, I64]:
         return self._named(self._next_own(at))

@@ -11,7 +11,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
-from tpu_profile_plugin.analysis.blame.origin import LEAST_PLACE, Chain, of_program, of_stack, scopes, shared
+from tpu_profile_plugin.analysis.blame.origin import LEAST_PLACE, Chain, of_program, of_stack, path, scopes, shared
 from tpu_profile_plugin.analysis.blame.stacks import launched_at
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.rows import sums_by
@@ -59,6 +59,7 @@ class OpGroup:
       nature: what that amounts to.
       place: `file:line`, or a function, that most of it comes from, "" if unknown.
       places: without one, those with at least a tenth of it, and their shares; at most three.
+      path: the functions that nearly all of it is in, outermost first.
       framework: the framework op of the largest; "" if unknown.
       ops: name, program id and time of the three with most time; count: of all.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
@@ -81,18 +82,24 @@ class OpGroup:
     places: tuple[tuple[str, float], ...] = ()
     growth: float = 0.0
     loops: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
 
 
-def op_groups(blame: HostBlame, hlo: HloOps, runs: F64 | None = None, most: int = 5) -> list[OpGroup]:
+def largest_ops(blame: HostBlame) -> tuple[I64, I64]:
+    """The ops of the blame with most time, most first, and the time of each op."""
+    rows = blame.op >= 0
+    of_op = np.zeros(len(blame.ops), np.int64)
+    np.add.at(of_op, blame.op[rows], blame.ps[rows])
+    large = np.argsort(-of_op, kind="stable")[:MOST_OPS]
+    return large[of_op[large] > LEAST_OP * int(blame.ps.sum())], of_op
+
+
+def op_groups(blame: HostBlame, names: OpNamer, runs: F64 | None = None, most: int = 5) -> list[OpGroup]:
     """The kinds of ops with most time, most first; `runs`: of each op of the blame, per step."""
     rows = np.flatnonzero(blame.op >= 0)
     if not len(rows):
         return []
-    whole, names = int(blame.ps.sum()), OpNamer(hlo)
-    of_op = np.zeros(len(blame.ops), np.int64)
-    np.add.at(of_op, blame.op[rows], blame.ps[rows])
-    large = np.argsort(-of_op, kind="stable")[:MOST_OPS]
-    large = large[of_op[large] > LEAST_OP * whole]
+    large, _ = largest_ops(blame)
     kinds = [names.kind(blame.ops[number]) for number in large.tolist()]
     numbers: dict[tuple[Nature, str], int] = {}
     group_of_op = np.full(len(blame.ops), -1, np.int64)
@@ -122,17 +129,19 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     kinds = tuple(name for name, _ in inner.most_common())
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
-    place, places = _places(blame, rows, names)
+    place, places, within = _places(blame, rows, names)
     by_part, each = blame.by_part(rows), float(runs[numbers].sum())
     return OpGroup(
         *(kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places),
         growth=blame.growth(rows),
         loops=names.loops(ops[0][0]),
+        path=within,
     )
 
 
-def _places(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, tuple[tuple[str, float], ...]]:
-    """The line or function that most of some rows come from, "" without one, and the functions that share their time.
+def _places(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, tuple[tuple[str, float], ...], tuple[str, ...]]:
+    """The line or function that most of some rows come from, "" without one, the functions that share their time, and
+    those that nearly all of it is in.
 
     Without such functions, the lines. The backward pass has no place of its own, but that of the same ops.
     """
@@ -146,7 +155,8 @@ def _places(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, tuple[tup
     ranked = [(place, ps / whole) for place, ps in lines.most_common(3)]
     place = ranked[0][0] if ranked[0][1] > MOST_OF_IT else ""
     rest = [] if place else [one for one in ranked if one[0] and one[1] >= LEAST_PLACE]
-    return place, tuple(shared(list(chains.items())) or rest)
+    within = tuple(function.rpartition(".<locals>.")[2] for _, function, _ in path(list(chains.items())))
+    return place, tuple(shared(list(chains.items())) or rest), within
 
 
 def base_name(name: str) -> str:

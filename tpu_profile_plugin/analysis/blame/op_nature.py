@@ -59,6 +59,11 @@ _TPU_MOVES = frozenset((
     "scatter", "select", "shuffle", "slice", "sort", "copy", "transpose",
 ))  # fmt: skip
 _MATRIX_CATEGORY = re.compile(r"^(convolution|dot|ragged-dot)\b|MatMul|Conv[123]D|ConvNative|Einsum|CudnnRNN")
+_TENSORFLOW_PRODUCT = re.compile(
+    r"_?(?:Mkl)?(?:Native)?(?:Fused)?((?:Batch|Sparse)?MatMul|Conv[123]D|DepthwiseConv2[dD])(?:Native)?"
+    r"(?:Backprop(?:Filter|Input))?(?:V\d)?(?:WithBias)?\Z"
+)
+"""TensorFlow's products and their gradients, as oneDNN and the graph's optimizer call them as well."""
 _TENSORFLOW_MOVES = frozenset((
     "BroadcastTo", "ConcatV2", "ConjugateTranspose", "Gather", "GatherNd", "GatherV2", "MirrorPad", "Pack", "Pad",
     "PadV2", "Reverse", "ReverseV2", "ScatterNd", "Slice", "Sort", "Split", "SplitV", "StridedSlice", "Tile",
@@ -77,6 +82,8 @@ def by_category(category: str) -> tuple[Nature, str]:
     """The nature of an op of which only the HLO category or the framework's type is known, and what it does."""
     if not is_counted(category):
         return Nature.NOT_COUNTED, category
+    if product := _TENSORFLOW_PRODUCT.match(category):
+        return Nature.MATRIX, product[1]
     if _MATRIX_CATEGORY.match(category):
         return Nature.MATRIX, category
     if category in _UNKNOWN:

@@ -65,11 +65,16 @@ def of_stack(stacks: Stacks, node: int) -> Chain:
 
 def common(chains: Sequence[tuple[Chain, int]]) -> str:
     """The innermost function that nearly all of a time is in; "" without one."""
+    return "".join(map(_called, path(chains)[-1:]))
+
+
+def path(chains: Sequence[tuple[Chain, int]]) -> Chain:
+    """The functions that nearly all of a time is in, outermost first, each with the line that has most of it."""
     depth, inside = _descend(chains)
-    lines = Counter[Frame]()
-    for chain, ps in inside if depth else ():
-        lines[chain[depth - 1]] += ps
-    return _called(lines.most_common(1)[0][0]) if lines else ""
+    sums = Counter[Chain]()
+    for chain, ps in inside:
+        sums[chain[:depth]] += ps
+    return max(sums, key=sums.__getitem__, default=())
 
 
 def shared(chains: Sequence[tuple[Chain, int]]) -> list[tuple[str, float]]:

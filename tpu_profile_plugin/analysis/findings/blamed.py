@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.blame.host_groups import (
     helper_groups,
     host_groups,
     launches_only,
+    traced_groups,
 )
 from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_groups
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
@@ -41,6 +42,7 @@ from tpu_profile_plugin.analysis.findings.part_advice import (
     advice_after,
     advice_of_function,
     advice_of_ops,
+    advice_within,
     led,
 )
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
@@ -120,10 +122,11 @@ def blamed(host: HostView) -> Blamed:
     blame = host.blame
     if not len(blame.ps):
         return Blamed()
+    names = OpNamer(host.hlo)
     return Blamed(
         tuple(_waited(host, group) for group in host_groups(blame)),
-        tuple(op_groups(blame, host.hlo, _runs(host))),
-        (*function_groups(blame), *helper_groups(blame)),
+        tuple(op_groups(blame, names, _runs(host))),
+        (*function_groups(blame), *helper_groups(blame), *traced_groups(blame, names)),
         _small_ops(host),
     )
 
@@ -140,11 +143,6 @@ def _runs(host: HostView) -> F64 | None:
         counts.append(np.bincount(device.runs.op[inside], minlength=len(device.ops)))
     runs: F64 = np.concatenate(counts) / host.time.cells
     return runs
-
-
-def _name(host: HostView) -> str:
-    """Of the first device, or of the host without any."""
-    return (host.devices[0] if host.devices else HOST_ALONE).name
 
 
 def _waited(host: HostView, group: HostGroup) -> HostGroup:
@@ -171,7 +169,7 @@ def _waited(host: HostView, group: HostGroup) -> HostGroup:
 def _small_ops(host: HostView) -> tuple[SmallOps, ...]:
     """Of devices whose ops run within calls of the host, of which there is one."""
     spent = host.spent
-    if spent is None or _name(host) not in RUNS_WITHIN_HOST_CALLS:
+    if spent is None or (host.devices[0] if host.devices else HOST_ALONE).name not in RUNS_WITHIN_HOST_CALLS:
         return ()
     device, names = host.devices[0], OpNamer(host.hlo)
     begin, end = spent.devices[0].windows
@@ -326,7 +324,7 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
     waits = f"Devices wait {share} while the host runs {name}{inside}"
     title = waits if run.has_devices else f"The host runs {name} for {share}{inside}"
     evidence = [*costs(run, "Waiting meanwhile", lost)]
-    what = "Function" if group.name.startswith("$") else "Event"
+    what, own = "Function" if group.name.startswith("$") else "Event", is_user_frame(group.name)
     evidence.append(Evidence(what, name, "", TIMELINE, {"host": host, "find": group.name}))
     if inner:
         evidence.append(Evidence("Most of it in", inner, "", TIMELINE, {"host": host, "find": group.inner}))
@@ -337,7 +335,7 @@ def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | 
         "wall time in which devices wait while this runs on the main thread, per step and device",
         "high" if group.name.startswith("$") else "medium",
         tuple(evidence),
-        HOST if is_user_frame(group.name) else advice_after(f"{group.name} {group.inner}", HOST),
+        advice_within(group.calls, HOST) if own else advice_after(f"{group.name} {group.inner}", HOST),
         (host,),
         lost.segments,
     )
@@ -381,7 +379,12 @@ def _tells(group: HostGroup) -> bool:
     """Whether the name tells what the program does: not that a runtime launches or waits, or what came before."""
     inner = group.inner or group.name
     waits = activity(group.name if group.name.startswith("$") else inner) is Activity.TRANSFER
+    # Devices that are idle meanwhile wait for their threads.
+    waits |= _BLOCKS.search(inner) is not None
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
+
+
+_BLOCKS = re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady")
 
 
 def _of_ops(
@@ -412,7 +415,7 @@ def _of_ops(
     often &= not mixed or group.nature is Nature.ELEMENTWISE
     several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
     loops = f"in the loop at {' and that at '.join(filter(None, group.loops))}" if often and any(group.loops) else ""
-    where = ", ".join(filter(None, (several, loops, group.place, _told(group))))
+    where = ", ".join(filter(None, (several, loops, _where(group))))
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
@@ -454,18 +457,25 @@ def _called(group: OpGroup) -> str:
     return framework if framework and group.name in ("custom-call", "while", "call", "conditional") else group.name
 
 
+MOST_FUNCTIONS = 3
+"""Functions that a title names beside the jitted one."""
 _PROGRAM = re.compile(r"jit\((\w{1,100})\)/")
 
 
-def _told(group: OpGroup) -> str:
-    """The places that share a group's time: "54% in train.py:41 denoise, 43% in train.py:35 encode"; where no function
-    is known, the jitted one: "in next_token".
+def _where(group: OpGroup) -> str:
+    """The place of a group, and those that share its time: "54% in train.py:41 denoise, 43% in train.py:35 encode";
+    else the last functions that it is all in, from the jitted one on: "train.py:41, in next_token > attend".
     """
-    places = group.places[:2]
-    if not places and " " not in group.place and (program := _PROGRAM.match(group.framework)):
-        return f"in {program[1]}"
-    alone = group.place and len(places) < _SEVERAL and "".join(place for place, _ in places).startswith(group.place)
-    return "" if alone else ", ".join(f"{share:.0%} in {place}" for place, share in places)
+    places, program = group.places[:2], _PROGRAM.match(group.framework)
+    if not places and " " not in group.place and program:
+        jitted = program[1]
+        last = max((i for i, one in enumerate(group.path) if one == jitted), default=len(group.path))
+        told = f"in {' > '.join((jitted, *group.path[last + 1 :][-MOST_FUNCTIONS:]))}"
+    elif group.place and len(places) == 1 and places[0][0].startswith(group.place):
+        return places[0][0]
+    else:
+        told = ", ".join(f"{share:.0%} in {place}" for place, share in places)
+    return ", ".join(filter(None, (group.place, told)))
 
 
 def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
@@ -476,7 +486,7 @@ def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:
         return ""
     group = max((group for group, _ in known), key=lambda one: one.ps)
     share = run.located([group.by_part]).ps / compute
-    where = ", ".join(filter(None, (group.place, _told(group))))
+    where = _where(group)
     return f"{min(share, 1.0):.1%} of it in {_called(group)}" + (f" ({where})" if where else "")
 
 

@@ -10,7 +10,7 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_groups import host_groups
-from tpu_profile_plugin.analysis.blame.op_groups import base_name, op_groups
+from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, base_name, op_groups
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.devices.model import Op, Work
@@ -56,7 +56,7 @@ def test_without_functions_events_have_names():
 def test_ops_of_one_kind_are_one():
     ops = "\n".join(f"{100 * i} {90} wrapped_sort.{i}" for i in range(3)) + "\n400 100 dot.1"
     text = cpu("0 5 PjitFunction(f)", ops, steps=1)
-    found = op_groups(blame(text), HloOps(profile(text)))
+    found = op_groups(blame(text), OpNamer(HloOps(profile(text))))
     assert [(group.name, group.ps / US, group.count) for group in found] == [
         ("wrapped_sort", 270, 3),
         ("dot", 100, 1),

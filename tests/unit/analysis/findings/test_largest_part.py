@@ -136,6 +136,103 @@ def test_ops_of_functions_that_share_the_time_name_them():
     ]
 
 
+def test_a_jitted_function_and_those_that_the_ops_are_traced_in():
+    of, callers = "f32[64,64]{1,0}", ["main", "step", "loss", "encode", "block", "dense"]
+    index = {
+        "file_names": ["/src/model.py"],
+        "function_names": callers,
+        "file_locations": [{"file_name_id": 1, "function_name_id": i, "line": 10 * i} for i in range(1, 7)],
+        "stack_frames": [{"file_location_id": i, "parent_frame_id": i - 1} for i in range(1, 7)],
+    }
+    line = {"source_file": "/src/model.py", "source_line": 60, "stack_frame_id": 6, "op_name": "jit(step)/dot_general"}
+    made = program(
+        [op("x", "parameter", of), op("dot.1", "dot", of, "x", "x", **line)], more={"stack_frame_index": index}
+    )
+    threads = planes.marked(steps=1, period=1000), planes.xla_on_cpu("0us +500us dot.1", program=1)
+    (found,) = largest(planes.profile(planes.host(*threads), metadata_plane(jit_f=(1, made))))
+    assert found["title"] == "50.0% of the step: dot (model.py:60, in step > encode > block > dense)"
+
+
+def traced(runs, frames, ops):
+    """A program whose ops come from call stacks: `frames` are function and line, each called by the one before it, with
+    ops of `(name, opcode, frame)`; `runs` is one step of 1 ms.
+    """
+    of = "f32[64,64]{1,0}"
+    index = {
+        "file_names": ["/src/model.py"],
+        "function_names": [name for name, *_ in frames],
+        "file_locations": [
+            {"file_name_id": 1, "function_name_id": i, "line": line} for i, (_, line, _) in enumerate(frames, 1)
+        ],
+        "stack_frames": [
+            {"file_location_id": i, **({"parent_frame_id": caller} if caller else {})}
+            for i, (*_, caller) in enumerate(frames, 1)
+        ],
+    }  # fmt: skip
+    entry = [op("x", "parameter", of)]
+    for name, opcode, frame in ops:
+        operands = ("x", "x") if opcode in ("dot", "multiply") else ("x",)
+        place = {"source_file": "/src/model.py", "source_line": frames[frame - 1][1], "stack_frame_id": frame}
+        entry.append(op(name, opcode, of, *operands, op_name=f"jit(step)/{opcode}", **place))
+    made = program(entry, more={"stack_frame_index": index})
+    threads = planes.marked(steps=1, period=1000), planes.xla_on_cpu(runs, program=1)
+    return planes.profile(planes.host(*threads), metadata_plane(jit_f=(1, made)))
+
+
+FRAMES = [("step", 10, 0), ("loss", 20, 1), ("solve", 30, 2), ("solve.<locals>.iterate", 31, 3), ("encode", 40, 2)]
+OPS = [("tanh.1", "tanh", 4), ("multiply.1", "multiply", 4), ("dot.1", "dot", 5), ("exp.1", "exponential", 5)]
+
+
+def test_a_function_of_a_compiled_program_without_products_is_one_part():
+    """Its callee has nearly all of its time, and its callers have the products as well."""
+    runs = "0us +160us tanh.1\n160us +140us multiply.1\n300us +400us dot.1\n700us +100us exp.1"
+    found = [one for one in largest(traced(runs, FRAMES, OPS)) if one["share"]]
+    assert [(one["title"], one["saving_ps_per_step"]) for one in found] == [
+        ("30.0% of the step is model.py:31 solve.iterate, without matrix products: tanh, multiply", 300 * 10**6)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [
+        ("0us +190us tanh.1\n300us +500us dot.1", "less than healthy programs have"),
+        ("0us +900us tanh.1\n900us +40us dot.1", "no model is beside it"),
+        ("0us +300us dot.1\n300us +200us exp.1\n500us +40us tanh.1", "it has the products"),
+    ],
+)
+def test_functions_of_compiled_programs_that_are_no_part_of_their_own(runs, why):
+    assert not [one for one in largest(traced(runs, FRAMES, OPS)) if "without matrix" in one["title"]], why
+
+
+@pytest.mark.parametrize(("opcode", "told"), [("exponential", True), ("fft", False), ("custom-call", False)])
+def test_transforms_and_calls_of_libraries_are_told_as_ops(opcode, told):
+    ops = [("a.1", opcode, 4), *OPS[2:]]
+    found = largest(traced("0us +300us a.1\n300us +400us dot.1", FRAMES, ops))
+    assert any("without matrix products" in one["title"] for one in found) == told
+
+
+@pytest.mark.parametrize(
+    ("inner", "advice"),
+    [
+        ("torch/optim/adam.py:300 step", "The Python code of an optimizer"),
+        ("torch/utils/data/sampler.py:160 __iter__", "A sampler draws or shuffles"),
+        ("/lib/site-packages/helpers/a.py:3 check", "Move this work to another thread"),
+    ],
+)
+def test_the_call_that_has_most_of_a_function_decides_the_advice(inner, advice):
+    found = findings(torch(f"0 500 $train.py:12 update\n5 400 ${inner}\n510 480 aten::mm:PyTorch"))["findings"][0]
+    assert "train.py:12 update" in found["title"]
+    assert found["advice"].startswith(advice)
+
+
+@pytest.mark.parametrize(("inner", "told"), [("$api.py:2479 block_until_ready", False), ("$api.py:2479 flatten", True)])
+def test_devices_that_are_idle_while_they_are_waited_for_wait_for_their_threads(inner, told):
+    main = f"0 10 PjitFunction(f)\n10 900 $train.py:30 timed\n15 890 {inner}"
+    found = findings(cpu(main, "400 500 dot.1"))["findings"]
+    titles = [one["title"] for one in found if one["id"] in ("slow_host_code", "largest_part")]
+    assert any("train.py:30 timed" in title for title in titles) == told
+
+
 def test_functions_of_tensorflow_that_share_the_time():
     main = "0 500 EagerLocalExecute: __inference_train_7\n510 400 EagerLocalExecute: __inference_test_9"
     (found,) = largest(tf_loop(main, "10 450 dense/MatMul:MatMul\n520 300 dense/MatMul:MatMul"))

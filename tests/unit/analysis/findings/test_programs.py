@@ -98,6 +98,22 @@ def test_ops_by_their_category(category: str, expected: Nature) -> None:
     assert by_category(category) == (expected, category)
 
 
+@pytest.mark.parametrize(
+    ("category", "expected"),
+    [
+        ("Conv2DBackpropFilter", "Conv2D"),
+        ("Conv3DBackpropInputV2", "Conv3D"),
+        ("_MklNativeConv2DBackpropFilterWithBias", "Conv2D"),
+        ("_MklNativeFusedConv2D", "Conv2D"),
+        ("DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2d"),
+        ("_FusedMatMul", "MatMul"),
+        ("BatchMatMulV2", "BatchMatMul"),
+    ],
+)
+def test_gradients_and_fused_forms_of_a_product_are_one_kind(category: str, expected: str) -> None:
+    assert by_category(category) == (Nature.MATRIX, expected)
+
+
 def test_an_op_without_a_source_takes_that_of_the_op_that_needs_it() -> None:
     line = {"source_file": "/home/me/model.py", "source_line": 3, "op_name": "jit(f)/needs"}
     other = {"source_file": "/home/me/model.py", "source_line": 4, "op_name": "jit(f)/other"}

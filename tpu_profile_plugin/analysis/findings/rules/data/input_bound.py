@@ -30,7 +30,7 @@ from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.part_advice import PARTS
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS, advice_within
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, most_in, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
@@ -74,7 +74,7 @@ def gather(host: HostView) -> HostLoss | None:
         if by_part.sum() < INPUT_SHARE * all_ps:
             uploads = f"Input takes {lost.share:.1%} of the {host.base}, nearly all of it in uploads."
             return HostLoss(by_part, "", (), ADVICE, harmless=uploads)
-    name, ps = _longest(host, rows & (between | (host.blame.part < BETWEEN)), between=between)
+    name, ps, calls = _longest(host, rows & (between | (host.blame.part < BETWEEN)), between=between)
     waits = np.where(host.time.takes_part, host.time.time_ps.sum(members("input")), -1)
     if between:
         steps = replace(steps, end_ps=np.maximum(steps.end_ps, np.roll(steps.begin_ps, -1, axis=0)))
@@ -92,7 +92,7 @@ def gather(host: HostView) -> HostLoss | None:
     evidence += [Evidence(label, (window[1] - window[0]) / PS_PER_MS, "ms", TIMELINE, where), *_ops(host.summary.host)]
     if pageable := 100 * (_pageable_share(host.summary.device) or 0.0):
         evidence.append(Evidence("Copies from pageable memory, of the time of copies to the device", pageable, "%"))
-    advice = repeated_transfer.ADVICE if activity(name) == Activity.UPLOAD else ADVICE
+    advice = repeated_transfer.ADVICE if activity(name) == Activity.UPLOAD else advice_within(calls, ADVICE)
     share = ps * max(len(host.devices), 1) / max(int(by_part.sum()), 1)
     what = most_in(shown(name), share, known="call") if name else ""
     if purpose(name) is Purpose.QUEUE and (other := _meanwhile(host, name, ps)):
@@ -111,8 +111,9 @@ def gather(host: HostView) -> HostLoss | None:
     return HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium", harmless=harmless)
 
 
-def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int]:
-    """The op of devices, or the call of the main thread, with most of the waits for input, and how long per device.
+def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int, tuple[str, ...]]:
+    """The op of devices, or the call of the main thread, with most of the waits for input, how long per device, and
+    what a function of the program calls for most of that.
 
     A thread that prefetches holds nothing up. `rows`: of the blame, with these waits.
     """
@@ -128,8 +129,8 @@ def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int]:
             most = max((device.ops[op].name, ps), most, key=lambda one: one[1])
     inside = largest_group(blame, members("input"))
     if inside is not None and is_user_frame(inside.name) and inside.ps // count >= NEARLY_ALL * most[1]:
-        return inside.name, inside.ps // count  # a loader is a wrapper of the function that makes a batch
-    return most
+        return inside.name, inside.ps // count, inside.calls  # a loader is a wrapper of what makes a batch
+    return *most, ()
 
 
 def _meanwhile(host: HostView, name: str, ps: int) -> str:

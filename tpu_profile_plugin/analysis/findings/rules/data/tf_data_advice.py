@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
 
 PYTHON_SHARE = 0.50
@@ -36,10 +37,7 @@ def advice_of(worst: Slowest) -> Advice:
 
 def _sentences(worst: Slowest) -> Iterator[str]:
     if not faulty(worst):
-        yield (
-            f"The profile does not show what {worst.name} waited for: its elements were begun before the recording, or "
-            "its threads waited for a processor. Record for longer, and leave processors to the pipeline."
-        )
+        yield PARTS["waits of a buffer"].general.replace("{name}", worst.name)
         return
     ready = not worst.alone and not worst.late
     if worst.cached:
@@ -47,7 +45,7 @@ def _sentences(worst: Slowest) -> Iterator[str]:
     elif worst.passes > 1 and not worst.caches:
         yield "Each pass over the data repeats this work: write cache() behind it, before anything random."
     if is_python(worst):
-        yield _python(worst)
+        yield PARTS["python generator" if worst.name == "Generator" else "python functions of a pipeline"].general
     elif worst.alone:
         call = "interleave" if "Interleave" in worst.name else "map"
         yield f"Give the Dataset.{call} behind {worst.name} num_parallel_calls=tf.data.AUTOTUNE."
@@ -57,19 +55,6 @@ def _sentences(worst: Slowest) -> Iterator[str]:
         yield "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while the devices compute."
     if ready and worst.passes <= 1 and not worst.caches:
         yield "If epochs repeat this work and its results fit in memory, write cache() behind it."
-
-
-def _python(worst: Slowest) -> str:
-    if worst.name == "Generator":
-        return (
-            "The elements come from a Python generator, one at a time. Read them with a source of tf.data, such as "
-            "TFRecordDataset or from_tensor_slices, and do what takes time in a parallel map with TensorFlow's ops."
-        )
-    return (
-        "Write what the Python function (tf.py_function, tf.numpy_function) computes with TensorFlow's ops, or do it "
-        "offline: Python's lock lets one call compute at a time. If it waits, for files or the network, set "
-        "num_parallel_calls to more than the number of processors."
-    )
 
 
 def _parallel(worst: Slowest, parallelism: int) -> str:

@@ -51,17 +51,11 @@ COPY_SHARE = 0.1
 """Copies, as a share of the time from step to step: XLA needs some in every program with loops, and below a tenth
 less is gained than by most other changes."""
 LEAST_SIZE = f"{LEAST_BYTES // KIB} KiB"
-
-_NOT_DONATED = PARTS["not donated"]
-_ARGUMENT = PARTS["copied argument"]
-_CARRIED = PARTS["copied in a loop"]
 _WHY = {
-    Why.NOT_DONATED: ("argument {} is overwritten but not donated", _NOT_DONATED),
-    Why.ARGUMENT: ("argument {} is overwritten and kept by the caller", _ARGUMENT),
-    Why.CARRIED: ("a loop needs its old value in every iteration", _CARRIED),
+    Why.NOT_DONATED: ("argument {} is overwritten but not donated", PARTS["not donated"]),
+    Why.ARGUMENT: ("argument {} is overwritten and kept by the caller", PARTS["copied argument"]),
+    Why.CARRIED: ("a loop needs its old value in every iteration", PARTS["copied in a loop"]),
 }
-
-
 _TELLING = Telling(
     "Copies of whole buffers take {share:.1%} of the {base}{most}: {what}",
     "Copies of whole buffers take {share:.1%} of the {base}.",

@@ -25,10 +25,6 @@ takes a few percent."""
 _CONVERTS = re.compile(r"(?:^|/)(?:convert_element_type|Cast|_to_copy|convert)(?:[_.\d]*)$")
 """The framework's op that converts: the program asks for it."""
 _KINDS = 3
-_ASKED = PARTS["conversions"]
-_ADDED = PARTS["conversions by the compiler"]
-
-
 _TELLING = Telling(
     "Conversions between types take {share:.1%} of the {base}{most}: {what}",
     "Ops that only convert take {share:.1%} of the {base}.",
@@ -51,7 +47,9 @@ def gather(host: HostView) -> OpKind | Silence:
         Evidence("Kinds of these ops", in_words(kinds[:_KINDS])),
         Evidence("The program asks for, of their time", 100 * asked, "%"),
     )
-    return replace(found, what=kinds[0][0], evidence=told, advice=_ASKED if asked >= 0.5 else _ADDED)
+    return replace(
+        found, what=kinds[0][0], evidence=told, advice=PARTS["conversions" + " by the compiler" * (asked < 0.5)]
+    )
 
 
 def _conversion(op: ProgramOp) -> str:

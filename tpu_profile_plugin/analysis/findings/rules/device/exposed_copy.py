@@ -36,10 +36,6 @@ _HOST_SPACE = 5
 """Number of the host's memory in HLO layouts."""
 
 
-_HOST = PARTS["copies to the host's memory"]
-_OTHER = PARTS["exposed copies"]
-
-
 def gather(host: HostView) -> OpKind | None:
     """The ops that start asynchronous copies or wait for them; None without any, and on other devices than TPUs."""
     table = host.ops
@@ -53,7 +49,8 @@ def gather(host: HostView) -> OpKind | None:
     size, of_host = (0, False) if found is None else _what(*found)
     evidence = (Evidence("Size of the copied value", size / MIB, "MiB"),) if size else ()
     kind, what = op_kind(host, ops, EXPOSED_COPY_SHARE), "host copies" if of_host else "copies"
-    return replace(kind, what=what, evidence=evidence, advice=_HOST if of_host else _OTHER)
+    advice = PARTS["copies to the host's memory" if of_host else "exposed copies"]
+    return replace(kind, what=what, evidence=evidence, advice=advice)
 
 
 def _what(rows: ProgramRows, row: int) -> tuple[int, bool]:

@@ -22,7 +22,8 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX
 from tpu_profile_plugin.columns.arrays import F64
@@ -35,20 +36,8 @@ TINY_US = 5.0
 _VECTOR = 50.0
 """Times that the matrix units are faster than the units for other arithmetic: 16 (GPUs) to 50 (TPUs). The larger one
 never blames arithmetic that only these can do."""
-_MATRIX, _OTHER, _TINY = "products", "other", "tiny"
+_MATRIX, _OTHER, _TINY = "small products", "slow ops", "tiny ops"
 _UNKNOWN = lacks(NO_PEAKS, "The peak rates of the devices, or the costs of their ops, are unknown.")
-
-ADVICE = {
-    _TINY: "The largest part of this time is in ops of a few microseconds, which begin and end for as long as they "
-    "compute. Use a larger batch, compute several steps of a loop at once, and replace loops over small arrays by one "
-    "op on all.",
-    _MATRIX: "The largest part of this time is in matrix products that are too small, or too narrow, for the device. "
-    "Use a larger batch, and compute products that share an operand as one; a part of the device may do for this "
-    "model.",
-    _OTHER: "The largest part of this time is in ops other than matrix products, which do not keep the memory busy. "
-    "Look at the op named here: reductions over outer dimensions, unaligned innermost dimensions and serial loops are "
-    "usual causes.",
-}
 
 
 def gather(host: HostView) -> OpKind | Silence:
@@ -70,7 +59,7 @@ def gather(host: HostView) -> OpKind | Silence:
     farthest = [work.read[int(slack.argmax())]] if slack.max() > 0 else []
     kind = op_kind(host, farthest, LEAST_SHARE, float(slack.sum()))
     mean = Evidence("Mean length of an op", float(spent.sum() / runs.sum()) / PS_PER_US, "us")
-    return replace(kind, evidence=(mean,), advice=Advice(ADVICE[most]))
+    return replace(kind, evidence=(mean,), advice=PARTS[most])
 
 
 def _at_limits(work: OpWork, peaks: Peaks) -> tuple[F64, F64]:

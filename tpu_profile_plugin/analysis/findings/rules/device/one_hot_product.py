@@ -16,7 +16,8 @@ from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
-from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence
+from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.one_hot import looked_up
 
 PRODUCT_SHARE = 0.1
@@ -25,13 +26,6 @@ less a tenth cannot be gained."""
 LEAST_ENTRIES = 512
 """Rows of a table: up to a few times the width of a TPU's matrix unit, 128 or 256, a product takes few passes and may
 be faster than reading single rows."""
-
-_INDEX = "A product with a one-hot row reads and multiplies every row of the table; indexing reads one."
-_SHARDED = (
-    " On TPUs, and for a table whose rows are sharded over devices, a product may have been chosen on purpose: compare "
-    "both."
-)
-
 
 _TELLING = Telling(
     "Products with one-hot rows take {share:.1%} of the {base}{most}: {what}",
@@ -66,19 +60,8 @@ def gather(host: HostView) -> OpKind | Silence:
             Evidence("The products alone, of this time", 100 * time_ps(products) / kind.ops_ps, "%"),
             Evidence("Rows of the table", entries),
         ),
-        advice=_advice(on_tpus=host.summary.environment.hardware is Hardware.TPU),
+        advice=PARTS["one-hot rows" + " of TPUs" * (host.summary.environment.hardware is Hardware.TPU)],
         confidence="medium",
-    )
-
-
-def _advice(*, on_tpus: bool) -> Advice:
-    end = f"{_INDEX}{_SHARDED if on_tpus else ''}"
-    return Advice(
-        f"Index the table instead of multiplying it with one-hot rows. {end}",
-        jax=f"Index the table, table[tokens] or jnp.take(table, tokens, axis=0), instead of jax.nn.one_hot and a "
-        f"product. {end}",
-        tensorflow=f"Use tf.gather(table, tokens) or tf.nn.embedding_lookup instead of tf.one_hot and a product. {end}",
-        keras=f"Use a keras.layers.Embedding, or keras.ops.take, instead of one_hot and a product. {end}",
     )
 
 

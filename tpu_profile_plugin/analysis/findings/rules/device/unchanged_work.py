@@ -29,12 +29,10 @@ UNCHANGED_SHARE = 0.1
 _MOST_ARGUMENTS, _LEAST_ARGUMENT = 4, 0.1
 """So many arguments are named, each of which so much of the work depends on."""
 
-_ONCE = PARTS["unchanged work"]
 _NETWORK = 4
 """So many arrays under one name are the weights of a network; fewer may be a batch, which is another in each step."""
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*(?:\[['\w]+\])?")
 
-_IF_SAME = PARTS["work from some arguments"]
 _TELLING = Telling(
     "{share:.1%} of the {base} does not depend on the step before: {what}",
     "Work that does not depend on the step before takes {share:.1%} of the {base}.",
@@ -65,7 +63,7 @@ def gather(host: HostView) -> OpKind | Silence:
         kind,
         what=what + (f", from {', '.join(names)}" if names else ""),
         evidence=(Evidence("Arguments that it depends on", ", ".join(names) or "none"),),
-        advice=_ONCE if always else _IF_SAME,
+        advice=PARTS["unchanged work" if always else "work from some arguments"],
         confidence="high" if always else "medium" if network else "low",
     )
 

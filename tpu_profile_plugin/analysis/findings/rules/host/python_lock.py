@@ -62,10 +62,8 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
     threads, best = Threads.of(host, host.plane), ("", np.iinfo(np.int64).max)
     names = threads.plane.event_metadata.names
     events = np.concatenate([no_rows(), *threads.rows])
-    metadata, thread = (
-        threads.plane.events.metadata[events],
-        np.repeat(range(len(threads.rows)), list(map(len, threads.rows))),
-    )
+    metadata = threads.plane.events.metadata[events]
+    thread = np.repeat(range(len(threads.rows)), list(map(len, threads.rows)))
     for one in np.unique(metadata).tolist():
         works = not is_frame(names[one]) and purpose(names[one]) not in _WAITS
         if works or is_user_frame(names[one]):
@@ -76,11 +74,9 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
             most = (1 + len(np.unique(thread[metadata == one]))) * len(end)
             seldom = (np.searchsorted(ends, end) - np.searchsorted(ends, begin)).sum() <= most
             holds = seldom and 2 * int(together.sum()) > len(end) and 2 * spent > (end - begin).sum()
-            best = (
-                min(best, (names[one], total((since, until))), key=lambda it: it[1] / (1 + is_user_frame(it[0])))
-                if holds
-                else best
-            )
+            if holds:
+                told = names[one], total((since, until))
+                best = min(best, told, key=lambda it: it[1] / (1 + is_user_frame(it[0])))
     return best[0]
 
 

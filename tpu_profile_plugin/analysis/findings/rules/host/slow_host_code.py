@@ -35,7 +35,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, PARTS, REPEATED, advice_after, led
+from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, PARTS, REPEATED, advice_after, advice_within, led
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, most_label, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
@@ -132,7 +132,8 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
         advice = LOCKED
     else:
         advice = AFTER_WAIT if after_wait else INPUT if _sent(host, chosen) else ADVICE
-        advice = advice if is_user_frame(most.name) else advice_after(most.name, advice)
+        own = is_user_frame(most.name)
+        advice = advice_within((most.inner,), advice) if own else advice_after(most.name, advice)
         advice = led(REPEATED, advice) if often >= OFTEN else advice
     what = (
         f"wait {{share}} of the {{base}} for {reason}" if host.devices else f": {named}" if named else f"; {_UNKNOWN}"
