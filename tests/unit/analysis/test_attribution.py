@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.attribution import NO_OP, EventOp, hlo_runs, named_ops, row_ops
+from tpu_profile_plugin.analysis.attribution import NO_OP, EventOp, hlo_runs, named_ops, row_ops, split_source
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
@@ -118,3 +119,26 @@ def test_the_call_that_launched_a_kernel() -> None:
     assert names == ["launch", "launch"]
     assert (calls.begin_ps // 1_000_000).tolist() == [0, 2]
     assert len(host_calls(space, ("run_id",), host)) == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "split"),
+    [
+        ("/m.py:12", ("/m.py", 12)),
+        ("m.py:1000", ("m.py", 1000)),
+        ("m.py: -1000 ", ("m.py", -1000)),
+        ("m.py:2147483647", ("m.py", 2147483647)),
+        ("m.py:2147483648", ("", 0)),
+        ("m.py:-2147483648", ("m.py", -2147483648)),
+        ("m.py:-2147483649", ("", 0)),
+        (f"m.py:{12:031}", ("m.py", 12)),
+        (f"m.py:{12:032}", ("", 0)),
+        ("m.py:", ("", 0)),
+        ("m.py", ("", 0)),
+        ("12", ("", 0)),
+        ("C:m.py:12", ("", 0)),
+        ("", ("", 0)),
+    ],
+)
+def test_file_and_line_of_a_source(source: str, split: tuple[str, int]) -> None:
+    assert split_source(source) == split

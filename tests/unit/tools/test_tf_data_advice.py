@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tpu_profile_plugin.analysis.tf_data import BottleneckFacts, Settings, Stage
-from tpu_profile_plugin.tools.data.iterator_advice import advice_for
+from tpu_profile_plugin.tools.data.iterator_advice import Guide, advice_for
 
 
 def first_step(name: str, cpus: int | None = None, *, consumers: tuple[Stage, ...] = (), **more: Any) -> str:
@@ -53,6 +53,17 @@ def first_step(name: str, cpus: int | None = None, *, consumers: tuple[Stage, ..
             {"parallelism": 3},
             8,
             "Its parallelism is 3 in this call; whether it is autotuned is not recorded. Write `.map(f, AUTO)`.",
+        ),
+        (
+            {"parallelism": 3, "autotune": True},
+            None,
+            "It works on 3 elements at a time, chosen by autotuning. Autotuning needs some elements to settle: profile "
+            "later in the run, or fix a higher number, `num_parallel_calls=6`.",
+        ),
+        (
+            {"parallelism": 1, "autotune": False},
+            1,
+            "It works on one element at a time, fixed by the program (tf.data may use 1 CPU). Write `.map(f, AUTO)`.",
         ),
         ({}, 8, "Its parallelism and whether it is autotuned are not recorded. Write `.map(f, AUTO)`."),
     ],
@@ -113,6 +124,8 @@ def test_files_that_are_read_at_once_are_counted(cycle: int, state: str):
         ({"buffer_limit": 1, "autotune": False}, "Its buffer holds 1 element, fixed by the program. Write `.prefetch("),
         ({"buffer_limit": 4, "autotune": True}, "Its buffer holds 4 elements in this call, chosen by tf.data: a fixed"),
         ({}, "Write `.prefetch(tf.data.AUTOTUNE)`. A larger buffer"),
+        ({"autotune": True}, "Write `.prefetch(tf.data.AUTOTUNE)`. A larger buffer"),
+        ({"buffer_limit": 4}, "Write `.prefetch(tf.data.AUTOTUNE)`. A larger buffer"),
     ],
 )
 def test_the_advice_for_prefetch_depends_on_its_buffer(settings: dict[str, Any], wanted: str):
@@ -125,6 +138,9 @@ def test_a_shuffle_buffer_that_fills_is_named_first():
     filling = "In this call ShuffleV3 fetched 20,003 elements for 4 that it returned: it filled its buffer of 20,000 "
     assert first_step("Range", consumers=(shuffle,)).startswith(filling)
     assert first_step("ShuffleV3", buffer_size=20_000, calls=4, input_calls=20_003).startswith(filling)
+    twice = "In this call ShuffleV3 fetched 8 elements for 4 that"
+    assert first_step("ShuffleV3", calls=4, input_calls=8).startswith(twice)
+    assert first_step("ShuffleV3", calls=4, input_calls=7).startswith("A shuffle buffer")
     assert first_step("ShuffleV3", calls=4, input_calls=4).startswith("A shuffle buffer moves every element")
 
 
@@ -196,3 +212,60 @@ def test_the_advice_for_interleaves_depends_on_what_is_recorded(settings: dict[s
 )
 def test_filters_that_drop_elements_say_how_many(settings: dict[str, Any], tally: str):
     assert first_step("Filter", **settings).startswith(f"`filter()` tests one element at a time.{tally} Filter before")
+
+
+@pytest.mark.parametrize(
+    ("cycle", "inputs"), [(None, " its inputs on"), (1, " one input at a time on"), (2, " its 2 inputs on")]
+)
+def test_inputs_of_an_interleave_are_counted(cycle: int | None, inputs: str):
+    assert f"reads{inputs} one thread" in first_step("Interleave", cycle_length=cycle)
+
+
+def steps(name: str, *consumers: Stage) -> list[str]:
+    return [step.text for step in advice_for(BottleneckFacts(Stage(name), (*consumers, Stage("Root")))).steps]
+
+
+def test_what_makes_a_function_cheaper_is_no_advice_for_batches():
+    assert len(steps("ParallelMapV2")) == len(steps("ParallelBatch")) + 1
+
+
+def test_a_shuffle_that_is_repeated_is_filled_again():
+    again = "the buffer is filled again in each epoch"
+    assert [any(again in one for one in steps(name)) for name in ("ShuffleAndRepeatV2", "ShuffleV3")] == [True, False]
+    assert any(again in one for one in steps("ShuffleV3", Stage("Repeat")))
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "links"),
+    [
+        ("TFRecord", "`tf.data.TFRecordDataset(files, buffer_size=16 << 20)`", (Guide.TFRECORD,)),
+        ("TextLine", "`tf.data.TextLineDataset(files, buffer_size=16 << 20)`", ()),
+        (
+            "FixedLengthRecord",
+            "`tf.data.FixedLengthRecordDataset(files, record_bytes, buffer_size=16 << 20)`",
+            (),
+        ),
+        ("CSV", None, ()),
+    ],
+)
+def test_files_are_read_in_larger_blocks_where_their_format_allows(name: str, code: str | None, links: tuple[Any, ...]):
+    blocks = [step for step in advice_for(BottleneckFacts(Stage(name))).steps if "larger blocks" in step.text]
+    if code is None:
+        assert blocks == []
+    else:
+        ((text, found),) = ((step.text, step.links) for step in blocks)
+        assert (code in text, found) == (True, links)
+
+
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        ({"parallelism": 1, "cycle_length": 4}, "reads 1 file in parallel"),
+        ({"parallelism": 2, "cycle_length": 4}, "reads 2 files in parallel"),
+        ({"cycle_length": 3}, "reads 3 files in parallel"),
+        ({}, "reads several files in parallel"),
+    ],
+)
+def test_files_that_are_read_in_parallel_are_counted(settings: dict[str, int], count: str):
+    stage = Stage("ParallelInterleaveV4", settings=Settings(**settings))
+    assert f" {count}. If" in first_step("TFRecord", consumers=(stage,))

@@ -187,7 +187,12 @@ def test_utilisation_is_averaged_over_hosts():
     [
         ('plane 1 "/device:TPU:0"\nline 1 Steps\n0us +1us 0', True),
         ('plane 1 "/device:TPU:0"\nline 1 Steps\nplane 0 "/host:CPU"\nline 1 a\n0us +1us train {_r=1}', False),
+        ('plane 1 "/device:TPU:0"\nline 1 "XLA Ops"\n0us +1us x\nline 2 Steps\n0us +1us 0', True),
+        ('plane 1 "/device:TPU:0"\nline 1 "XLA Ops"\n0us +1us x\nline 2 Steps', False),
+        ('plane 1 "/device:TPU:0"\nline 1 Steps\nline 2 "XLA Ops"\n0us +1us x', False),
+        ('plane 1 "/device:TPU:0"\nplane 2 "/device:TPU:0 SparseCore 0"\nline 1 "Sparse Core Steps"\n0us +1us 0', True),
         ('plane 0 "/host:CPU"\nline 1 a\n0us +1us train {_r=1}', True),
+        ('plane 0 "/host:CPU"\nline 1 a\n0us +1us x {is_eager=1}', True),
         ('plane 0 "/host:CPU"\nline 1 a\n0us +1us FunctionRun', True),
         ('plane 0 "/host:CPU"\nline 1 a\n0us +1us x', False),
     ],

@@ -11,9 +11,11 @@ from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.serving import (
     ALL_MODELS,
     Phase,
+    at_percentile,
     combine_inference,
     inference,
     may_have_requests,
+    sample,
 )
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.tools.summary import inference_profile, overview_page
@@ -421,3 +423,17 @@ def test_models_of_groups_that_were_saved_in_the_file_are_not_known():
     20us +5us SessionRun {_r=1, group_id=4}
     """
     assert (found(text).models, len(found(text).requests)) == ((ALL_MODELS,), 2)
+
+
+def test_all_of_60_requests_are_listed_and_of_more_those_at_some_percentiles():
+    assert [row for _, row in sample(range(60))] == [*range(60)]
+    assert [row for _, row in sample(range(60, 0, -1))] == [*range(59, -1, -1)]
+    assert sample(range(61)) == [(3100 / 61, 31), (4600 / 61, 46), (5500 / 61, 55)]
+    listed = (50.0, 50.5, 75.0, 75.5, 90.0, 90.5, 99.0)
+    assert sample(range(200)) == [(percentile, int(2 * percentile)) for percentile in listed]
+    # Ten at most of each.
+    assert [percentile for percentile, _ in sample(range(2000))][:11] == [*(50 + i / 20 for i in range(10)), 75.0]
+
+
+def test_items_at_percentiles():
+    assert [at_percentile([5, 6, 7], percent) for percent in (0, 33, 34, 50, 99.9, 100)] == [5, 5, 6, 6, 7, 7]

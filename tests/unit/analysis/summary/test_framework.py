@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from builders import kineto
 from builders.answers import summary
@@ -9,7 +10,8 @@ from builders.kineto import frame, kernel, launch, memory, op, step, trace
 
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
-from tpu_profile_plugin.analysis.summary.framework import not_recorded
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.summary.framework import graphs_note, not_recorded
 from tpu_profile_plugin.formats import unpack
 
 
@@ -81,3 +83,13 @@ def test_kernels_of_graphs_have_no_ops() -> None:
     calls = ("cudaStreamBeginCapture", 2, 5), ("cudaLaunchKernel", 3, 6), ("cudaStreamEndCapture", 4, 7)
     capture = (launch(begin, number, name=name) for name, begin, number in calls)
     assert missing(trace(*replay) + trace(*capture, op("aten::add", 3, 1)))[-1] == "prof.step() after each step"
+
+
+def test_how_much_of_the_work_is_that_of_graphs() -> None:
+    def note(*ops: tuple[str, int]) -> str:
+        provenance, self_ps = zip(*ops, strict=True)
+        return graphs_note(OpTable(name=provenance, provenance=provenance, self_ps=np.array(self_ps), total_ps=9999))
+
+    told = note(("CUDA graph 3:PyTorch", 200), ("aten::mm:PyTorch", 750), ("m/HIP graph of 7 nodes:PyTorch", 50))
+    assert told.startswith("25.0% of ")
+    assert note(("aten::mm:PyTorch", 750)) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from builders.answers import summary
+from builders.programs.hlo import metadata_plane, op, program
 
 from tpu_profile_plugin.analysis.summary.precision import Precision, computes, float_bits
 
@@ -68,3 +69,28 @@ def test_kernels_of_gpus_count_outside_steps_too() -> None:
     """
     assert summary(text).precision == Precision(23 * US, 5 * US)
     assert summary('plane 0 "/host:CPU"\nline 1 a\n0us +1us x').precision == Precision()
+
+
+def test_kernels_of_hlo_ops_count_by_their_operands_whatever_their_names() -> None:
+    ops = [op("p", "parameter", "f32[8]"), op("h", "parameter", "bf16[8]"), op("b", "parameter", "f8e4m3fn[8]")]
+    ops += [op(name, "add", of, one, one) for name, of, one in (
+        ("wide", "f32[8]", "p"), ("narrow", "bf16[8]", "h"), ("narrowest", "f8e4m3fn[8]", "b"),
+    )]  # fmt: skip
+    kernels = [("wide", "fp16_add", 1), ("narrow", "k", 20), ("narrowest", "k", 300), ("gone", "k", 4000)]
+    lines = "\n".join(
+        f'{10000 * i}us +{length}us {name} {{hlo_op="{of}", hlo_module="jit_f", program_id=u7}}'
+        for i, (of, name, length) in enumerate(kernels)
+    )
+    text = f'{metadata_plane(jit_f=(7, program(ops)))}\nplane 1 "/device:GPU:0"\nline 10 "Stream #1"\n{lines}'
+    assert summary(text).precision == Precision(320 * US, 4001 * US)
+
+
+def test_kernels_of_recorded_types_count_by_these() -> None:
+    text = """
+    plane 1 "/device:GPU:0"
+    line 10 "Stream #1"
+    0us +1us k {"Input type"="[\\"c10::BFloat16\\"]"}
+    10us +20us fp16_k {"Input type"="[\\"float\\"]"}
+    40us +300us fp16_k {"Input type"="[\\"long int\\"]"}
+    """
+    assert summary(text).precision == Precision(301 * US, 20 * US)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from builders.answers import summary
 from builders.asked import ask, rows
@@ -11,7 +13,7 @@ from builders.programs.hlo import op, program
 from tpu_profile_plugin.analysis.steps.step_table import SPARSE_CORE_IDS
 from tpu_profile_plugin.analysis.summary.host_summary import reduce_summaries
 from tpu_profile_plugin.analysis.summary.missing_events import mended_times
-from tpu_profile_plugin.columns import ImpossibleTimes
+from tpu_profile_plugin.columns import DeviceClock, ImpossibleTimes
 from tpu_profile_plugin.tools.ops import hlo_stats
 from tpu_profile_plugin.tools.ops.roofline_model import TOOL as ROOFLINE
 
@@ -119,6 +121,13 @@ def test_a_profile_without_a_host_has_no_ops_of_the_cpu() -> None:
             ],
         ),
         (
+            [("p", "a", 4, 0), ("p", "b", 3, 0), ("q", "c", 2, 0)],
+            [
+                "9 events have an impossible time (0, negative, or far from all others) and are left out: "
+                "4 on a of p, 3 on b of p, 2 on c of q."
+            ],
+        ),
+        (
             [("p", "a", 1, 0), ("p", "", 1200, 2), ("p", "c", 3, 0), ("q", "d", 2, 1)],
             [
                 "1,206 events have an impossible time (0, negative, or far from all others) and are left out: "
@@ -135,3 +144,61 @@ def test_impossible_times_are_told(lines: list[tuple[str, str, int, int]], sente
     kept = list(mended_times([ImpossibleTimes(*line, kept=True) for line in lines], ()))
     assert [(one.code, one.count) for one in kept] == [(one.code, one.count) for one in found]
     assert all("left out" not in one.message and "cut short" not in one.message for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("clock", "words"),
+    [
+        (("/device:GPU:0", 5_000_000, 40, 30), ("GPU 0", "us behind", "30 of 40 launches")),
+        (("/device:GPU:0", -5_000_000, 40, 40), ("GPU 0", "us ahead of", "all 40 launches")),
+        (("/device:TPU:1", 0, 40, 30), ("TPU 1", "disagrees", "no offset")),
+    ],
+)
+def test_clocks_that_disagree_are_told(clock: tuple[str, int, int, int], words: tuple[str, ...]) -> None:
+    (found,) = mended_times([], [DeviceClock(*clock)])
+    assert (found.code, found.count) == ("clock_skew", clock[3])
+    assert [word for word in words if word not in found.message] == []
+
+
+FRAMES, CALLS, NOTHING = (
+    f'plane 0 "/host:CPU"\nline 1 a\n{event}' for event in ('0us +1us "$m.py:3 f"', "0us +1us f", "")
+)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "frames"),
+    [
+        ([FRAMES], True),
+        ([FRAMES, FRAMES], True),
+        ([FRAMES, NOTHING], True),  # of which no function could be known
+        ([FRAMES, CALLS], False),
+        ([CALLS, CALLS], False),
+        ([NOTHING], False),
+    ],
+)
+def test_python_functions_are_known_if_all_hosts_with_events_have_them(hosts: list[str], frames: bool) -> None:
+    assert reduce_summaries([summary(one) for one in hosts]).python_frames is frames
+
+
+@pytest.mark.parametrize(("name", "frames"), [("$m.py:3 f", True), ("$f", False), ("m.py:3 f", False)])
+def test_names_of_python_functions(name: str, frames: bool) -> None:
+    assert summary(f'plane 0 "/host:CPU"\nline 1 a\n0us +1us "{name}"').python_frames is frames
+
+
+def test_use_of_several_hosts_is_their_mean_and_names_are_told_apart() -> None:
+    used = [
+        summary(f'plane 0 "/host:CPU" {{matrix_unit_utilization_percent={one}d, hbm_utilization_percent={other}d}}')
+        for one, other in ((20, 50), (40, 10))
+    ]
+    found = reduce_summaries(used)
+    assert (found.mxu_percent, found.hbm_percent) == (30, 30)
+    assert found.host_names == ("localhost", "localhost (1)")
+    assert reduce_summaries([replace(one, hostname=name) for one, name in zip(used, "ab", strict=True)]).host_names == (
+        "a",
+        "b",
+    )
+
+
+def test_hosts_with_and_without_devices() -> None:
+    tpu = 'plane 1 "/device:TPU:0" {device_type_string="TPU v4"}\nline 1 "XLA Ops"\n0us +1us x'
+    assert [summary(text).has_device for text in (tpu, CALLS)] == [True, False]
