@@ -8,9 +8,11 @@ import pytest
 from builders.asked import ask, rows
 from builders.planes import device_steps, gpu, host, marked, tpu, xla_on_cpu
 from builders.profiles.findings import told
+from builders.programs.hlo import metadata_plane, relu_program
 
+from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, FirstWait
 from tpu_profile_plugin.run.facts import RunFacts
-from tpu_profile_plugin.tools.time.communication import TOOL
+from tpu_profile_plugin.tools.time.communication import TOOL, first_wait_note
 
 US = 10**6
 
@@ -39,11 +41,34 @@ def test_a_late_device_is_named_and_not_the_collective():
         ("CPU device 0", 100 * US, 10 * US, 0, 300 * US),
         ("CPU device 1", 20 * US, 90 * US, 80 * US, 0),
     ]
+    assert rows(found["ranks"], "exposed_ps", "work_ratio") == [
+        (10 * US, pytest.approx(10 / 3)),
+        (90 * US, pytest.approx(2 / 3)),
+        (80 * US, 1),
+    ]
+    # 60 of 200 us on average.
+    assert found["cost"] == {"share": 0.3, "base": "time from step to step"}
     assert [(step["name"], step["communication_ps"], step["hidden_percent"]) for step in found["steps"]] == [
         ("train 0", 180 * US, 0.0),
         ("train 1", 180 * US, 0.0),
     ]
     assert (found["early_ends"], found["notes"], found["late_hosts"]) == (0, [], [])
+
+
+def test_the_last_device_is_named_for_each_collective():
+    def thread(number, first, second):
+        ops = (
+            f"0 {first} dot.1 {{run_id=$N}}\n{first} {110 - first} all-reduce.2 {{run_id=$N}}\n"
+            f"120 {second} dot.3 {{run_id=$N}}\n{120 + second} {110 - second} all-reduce.4 {{run_id=$N}}"
+        )
+        return xla_on_cpu(ops, device=number, steps=2, period=300)
+
+    work = (20, 20), (20, 30), (100, 20), (20, 20)
+    found = ask(TOOL, host(marked(steps=2, period=300, length=290), *(thread(i, *one) for i, one in enumerate(work))))
+    assert sorted(rows(found["ops"], "op", "last")) == [
+        ("all-reduce.2", "CPU device 2"),
+        ("all-reduce.4", "CPU device 1"),
+    ]
 
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
@@ -98,6 +123,8 @@ def test_the_first_wait_for_other_ranks_is_set_aside():
     assert rows(found["ops"], *columns)[0][:4] == (120 * US, 120 * US, 120 * US, 0)
     assert sum(step["communication_ps"] for step in found["steps"]) == 120 * US
     assert found["stragglers"] == []
+    # Without that wait steps take 105 us, of which 30 are the reduction.
+    assert found["cost"] == {"share": pytest.approx(30 / 105), "base": "step"}
 
 
 def test_collectives_are_ranked_without_waits_as_the_finding_ranks_them():
@@ -138,6 +165,32 @@ def test_bandwidth_is_that_of_the_quickest_rank():
     # 1 MB in 20 us are 50 GB/s; of two ranks each carries 2 * 1/2 of it.
     assert (size, algorithm, bus, stall) == (1_000_000, 50.0, 50.0, 70 * US)
     assert (host, begin, end) == ("h0", 10 * US, 60 * US)
+
+
+def test_what_each_of_four_ranks_carries():
+    """In two steps; the last rank to begin is the second."""
+    text = TEXT.replace("{{0,1}}", "{{0,1,2,3}}")
+    cores = [
+        tpu("\n".join(f'{at + begin} {60 - begin} "{text}"' for at in (0, 100)), core=core, steps=device_steps(2, 100))
+        for core, begin in enumerate((10, 40, 20, 30))
+    ]
+    found = rows(
+        ask(TOOL, "\n".join(cores))["ops"], "ranks", "count", "last", "bytes", "algorithm_gbps", "bus_gbps", "program"
+    )
+    # 2 * 3/4 of 50 GB/s.
+    assert found == [(4, 8, "TPU 1", 1_000_000, 50, 75, "7")]
+
+
+def test_programs_of_collectives_are_named():
+    named = metadata_plane(jit_f=(7, relu_program()))
+    assert rows(ask(TOOL, f"{named}\n{TPU}")["ops"], "program") == [("jit_f(7)",)]
+    assert rows(ask(TOOL, GPU)["ops"], "program") == [("",)]
+
+
+@pytest.mark.parametrize(("count", "more"), [(1, False), (2, True)])
+def test_the_longest_of_several_first_waits_is_told(count, more):
+    wait = FirstWait(CollectiveKey("all-reduce.1", 7, "all-reduce"), 0, 0, 5 * US, 4 * US)
+    assert (f"{count} runs waited so" in first_wait_note([wait] * count, ["GPU 0"])) is more
 
 
 def test_clocks_of_hosts_are_compared():
