@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from builders.answers import run_of
@@ -16,7 +17,7 @@ from tpu_profile_plugin.analysis.replay.edits import Edit
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
 from tpu_profile_plugin.run.figures.replay import run_replay
-from tpu_profile_plugin.tools.summary.what_if import TOOL
+from tpu_profile_plugin.tools.summary.what_if import TOOL, _is_large
 
 US = 10**6
 DEMO = Path(__file__).parents[3] / "demo"
@@ -53,6 +54,7 @@ def test_the_recorded_step_and_what_is_worth_a_try() -> None:
     assert load["title"] == "Devices wait 73.0% of the step for code on the host: train.py:3 load_batch"
     assert load["keys"] == {"without": "train.py:3 load_batch"}
     assert (load["part_ps"], load["gain_ps"], load["confidence"]) == (73 * US, 60 * US, "high")
+    assert (load["low_ps"], load["high_ps"]) == (60 * US, 60 * US)
     assert tried["Without matmul"]["finding"] == ""
     assert tried["Without matmul"]["gain_ps"] == 20 * US
 
@@ -71,6 +73,7 @@ def test_changes_add_up() -> None:
     assert sum(after["parts"]["average_ps"].values()) == pytest.approx(18 * US)
     assert after["parts"]["average_ps"]["compute"] == 10 * US
     assert rows(after["limits"], "what", "name", "per_step_ps")[0] == ("op", "matmul", 10 * US)
+    assert rows(after["limits"], after["limits"]["columns"][3]["id"])[0] == (pytest.approx(100 * 10 / 18),)
 
 
 def test_a_place_that_is_not_there_is_named_and_left_out() -> None:
@@ -116,6 +119,20 @@ def test_a_finding_without_a_change_says_so() -> None:
     idle = found["tried"][0]
     assert (idle["finding"], idle["label"], idle["keys"], idle["gain_ps"]) == ("launch_bound", "", {}, None)
     assert idle["cannot"].startswith("No function, event, op or kind of op takes just this time")
+
+
+@pytest.mark.parametrize(("size", "large"), [(16 << 20, False), ((16 << 20) + 1, True), (1, False)])
+def test_a_page_asks_before_it_replays_a_large_recording(size: int, large: bool) -> None:
+    facts = RunFacts(planes=(PlaneFact("h", "/host:CPU", 1, size - 1), PlaneFact("h", "/device:GPU:0", 1, 1)))
+    assert _is_large(SimpleNamespace(facts=facts)) is large
+
+
+def test_time_between_steps_counts_to_their_length() -> None:
+    steps = "\n".join(f"{100 * i}us +80us {i} {{_ct=9, _c={i}}}" for i in range(3))
+    ops = "\n".join(f"{100 * i}us +50us fusion.1" for i in range(3))
+    tpu = f'plane 1 "/device:TPU:0" {{device_type_string="TPU v4"}}\nline 1 Steps\n{steps}\nline 2 "XLA Ops"\n{ops}'
+    found = ask(TOOL, f"{tpu}\nmetadata fusion.1 {{program_id=u7, symbol_id=u1}}", recorded_only="true")["before"]
+    assert (found["length_ps"], found["average_ps"]["between_steps"]) == (100 * US, 20 * US)
 
 
 def test_a_wrong_factor_is_a_bad_request() -> None:
