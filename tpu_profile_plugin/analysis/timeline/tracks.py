@@ -302,7 +302,7 @@ def _broken_plane(plane: Plane, extra: PlaneExtras) -> PlaneExtras:
 
 
 def _breaks(line: ExtraLine) -> bool:
-    return line.name.startswith(_BROKEN) and len(line.begin_ps) > 0
+    return line.name.startswith(_BROKEN)
 
 
 def _divided(line: ExtraLine, busy: Times) -> ExtraLine:

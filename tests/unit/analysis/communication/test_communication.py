@@ -19,8 +19,27 @@ from tpu_profile_plugin.analysis.communication.run_collectives import (
     stragglers,
     with_more_work,
 )
-from tpu_profile_plugin.analysis.devices.across_hosts import ClockOffset, best_shift, device_offset, offset_by_ends
-from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, FirstWait, Transfer, match_runs
+from tpu_profile_plugin.analysis.devices import across_hosts
+from tpu_profile_plugin.analysis.devices.across_hosts import (
+    ClockOffset,
+    HostRuns,
+    best_shift,
+    clock_offsets,
+    device_offset,
+    keep_runs,
+    match_hosts,
+    offset_by_ends,
+    step_of,
+    sum_by_step,
+    sums_of_cells,
+)
+from tpu_profile_plugin.analysis.devices.collectives import (
+    CollectiveKey,
+    FirstWait,
+    RecordedCollectives,
+    Transfer,
+    match_runs,
+)
 from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
 from tpu_profile_plugin.columns import DeviceClock
@@ -363,6 +382,10 @@ def test_hosts_are_aligned_by_the_ends_of_collectives():
     # Begins after the other side has ended, even with the offset.
     late = offset_by_ends(*reference, ints(1005, 1105, 1251, 1305), ints(1050, 1150, 1310, 1350))
     assert (late.offset_ps, late.violations) == (-1000, 1)
+    # Ends just when the other begins, and before; begins just when the other ends, and later.
+    for begin, end, violations in ((1105, 1110, 0), (1105, 1109, 1), (1150, 1150, 0), (1151, 1160, 1)):
+        found = offset_by_ends(*reference, ints(1005, begin, 1205, 1305), ints(1050, end, 1250, 1350))
+        assert (found.offset_ps, found.violations) == (-1000, violations)
     assert offset_by_ends(*(ints(1, 2),) * 4) is None
 
 
@@ -371,12 +394,128 @@ def test_recordings_that_begin_at_different_times_are_shifted():
     assert best_shift(reference, reference[2:] + 12_345) == 2
     assert best_shift(reference[3:], reference + 99) == -3
     assert best_shift(reference, reference + 7) == 0
+    # Three in common are enough, fewer are not, however well they agree.
+    assert best_shift(reference[:5], reference[2:5] + 9) == 2
+    assert best_shift(reference[:5], reference[3:5] + 9) == 0
+    assert best_shift(reference[:5], ints(330, 500, 561)) == 2
+    # Of two shifts alike the first; shifts have a limit.
+    assert best_shift(ints(0, 100, 300, 400, 600, 700, 900), ints(0, 200, 300, 500, 600, 800)) == -1
+    assert best_shift(reference, reference[2:] + 5, most=2) == 2
+    assert best_shift(reference[2:], reference + 5, most=2) == -2
+    assert best_shift(reference, reference[2:] + 5, most=1) < 2
 
 
 def test_the_offset_of_a_device_is_that_by_which_its_times_were_moved():
     assert device_offset(ints(5, 7, 6, 9), None) == ClockOffset(0, 1, 4, 0)
     assert device_offset(ints(8, 0, 9, 2), DeviceClock("/device:GPU:0", 3, 5, 2)) == ClockOffset(3, 6, 4, 2)
     assert device_offset(ints(1, 2), None) is None
+    assert device_offset(ints(1, 2, 4), None).pairs == 3
+
+
+@pytest.mark.parametrize(("most", "kept"), [(12, 12), (11, 8), (7, 4), (3, 4)])
+def test_of_too_many_runs_the_first_of_each_collective_and_device_are_kept(monkeypatch, most, kept):
+    monkeypatch.setattr(across_hosts, "MOST_RUNS", most)
+    key, number = np.repeat([0, 1], 6), np.tile(np.repeat([0, 1], 3), 2)
+    begin = np.tile(ints(0, 100, 200), 4) + 10 * key
+    keys = tuple(CollectiveKey(name, 0, "all-reduce") for name in "ab")
+    runs = match_runs(keys, (key, number, begin, begin + 5, np.arange(12)), [Transfer()] * 2, 2)
+    found = keep_runs(RecordedCollectives(runs, begin), 2)
+    assert (len(found.key), found.whole) == (kept, kept == 12)
+    assert int(found.occurrence.max()) == kept // 4 - 1
+
+
+def test_the_step_that_a_point_in_time_is_in():
+    """Steps of two devices, of the second one not in order; the first device has a pause."""
+    begin, end = np.array([[10, 130], [30, 110]]), np.array([[20, 150], [40, 130]])
+    device = ints(1, 0, 0, 0, 0, 0, 1, 1, 1, 1)
+    times = ints(130, 9, 10, 19, 20, 39, 109, 129, 150, 149)
+    assert step_of(begin, end, device, times).tolist() == [0, -1, 0, 0, -1, 1, -1, 1, -1, 0]
+    values = ints(1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+    assert sum_by_step(begin, end, device, times, values).tolist() == [[12, 513], [32, 128]]
+    assert sum_by_step(begin, end, device[:1], times[:1], ints(0)).tolist() == [[0, 0], [0, 0]]
+    found = sums_of_cells(begin, end, device, times, np.minimum(values, 4) - 1)
+    assert sorted(zip(*(column.tolist() for column in found), strict=True)) == [
+        (0, 0, 6),
+        (0, 1, 3),
+        (1, 0, 3),
+        (1, 1, 3),
+    ]
+
+
+def host_of(*runs, kind="all-reduce", name="r", program=0, groups=((0, 1),), devices=2):
+    """Runs of one collective on the devices of a host: (device, begin, end)."""
+    number, begin, end = (ints(*column) for column in zip(*runs, strict=True))
+    occurrence = ints(*(sum(earlier[0] == run[0] for earlier in runs[:i]) for i, run in enumerate(runs)))
+    exposed = end - begin - 1
+    none = np.zeros(len(runs), np.int64)
+    keys, transfers = (CollectiveKey(name, program, kind),), (Transfer(8, groups),)
+    return HostRuns(keys, transfers, devices, none, number, begin, end, exposed, none, occurrence)
+
+
+def both(*times, shift=0):
+    """Runs on two devices of a host, of which the second begins 2 and ends 1 later."""
+    return [run for at in times for run in ((0, at + shift, at + shift + 50), (1, at + shift + 2, at + shift + 51))]
+
+
+TIMES = (100, 250, 330, 500)
+
+
+@pytest.mark.parametrize(
+    ("second", "known"),
+    [
+        ({}, True),
+        ({"kind": "send/recv"}, False),  # another collective
+        ({"name": "s"}, False),
+        ({"program": 3}, True),  # programs have other numbers on each host
+        ({"groups": ((0,), (1,))}, False),  # not all devices at once
+        ({"groups": None}, True),
+    ],
+)
+def test_clocks_are_compared_by_collectives_of_all_devices(second, known):
+    first, other = host_of(*both(*TIMES)), host_of(*both(*TIMES, shift=1000), **second)
+    expected = ClockOffset(-1000, 0, 4, 0) if known else None
+    assert clock_offsets([first, other]) == (None, expected)
+
+
+@pytest.mark.parametrize(("kind", "known"), [("send/recv", True), ("barrier", True), ("collective-permute", False)])
+def test_kinds_of_collectives_that_clocks_are_compared_by(kind, known):
+    first, other = host_of(*both(*TIMES), kind=kind), host_of(*both(*TIMES, shift=1000), kind=kind)
+    assert (clock_offsets([first, other])[1] is not None) is known
+
+
+def test_hosts_that_share_none_with_the_first_one_are_compared_with_those_that_do():
+    """The second host lacks the first run of what it shares with the third."""
+    first, third = host_of(*both(*TIMES)), host_of(*both(*TIMES, shift=5000), name="s")
+    parts = [host_of(*both(*TIMES, shift=1000)), host_of(*both(*TIMES[1:], shift=1000), name="s")]
+    columns = [np.concatenate(pair) for pair in zip(*(
+        (one.key + i, one.device, one.begin_ps, one.end_ps, one.exposed_ps, one.wait_ps, one.occurrence)
+        for i, one in enumerate(parts)
+    ), strict=True)]  # fmt: skip
+    second = HostRuns(*(parts[0].keys + parts[1].keys, parts[0].transfers + parts[1].transfers), 2, *columns)
+    longer = host_of(*both(*TIMES, 700, shift=5000), name="s")
+    for last in (third, longer):
+        assert clock_offsets([first, second, last]) == (None, ClockOffset(-1000, 0, 4, 0), ClockOffset(-5000, 0, 3, 0))
+
+
+def test_runs_of_all_hosts_on_the_first_ones_clock():
+    first, second = host_of((0, 100, 150), (1, 120, 151)), host_of((0, 1140, 1152), (1, 1110, 1150))
+    alone = host_of((0, 7, 9), name="t", devices=1)
+    found = match_hosts([first, alone, second], (None, None, ClockOffset(-1000, 0, 4, 0)))
+    runs = found.runs
+    assert (found.alone, found.first_device.tolist(), found.moved_ps.tolist()) == (
+        (1,),
+        [0, 2, 3],
+        [0, 0, -1000, -1000],
+    )
+    assert [key.name for key in runs.keys] == ["r", "t"]
+    rows = sorted(
+        zip(*(column.tolist() for column in (runs.device, runs.begin_ps, runs.wait_ps, runs.last, runs.source)))
+    )
+    assert rows == [(0, 100, 40, 3, 0), (1, 120, 20, 3, 1), (3, 140, 0, 3, 2), (4, 110, 30, 3, 3)]
+    # All of what is exposed of a run, which is a picosecond less than it, may be a wait.
+    assert found.extra_ps.tolist() == [40, 20, 0, 30]
+    waited = replace(first, wait_ps=ints(30, 50), exposed_ps=ints(35, 10))
+    assert match_hosts([waited, second], (None, ClockOffset(-1000, 0, 4, 0))).extra_ps.tolist() == [5, 0, 0, 30]
 
 
 def launched_gpu(*runs):

@@ -27,7 +27,7 @@ from tpu_profile_plugin.analysis.ops.gpu_kernels import (
     parse_launch,
     uses_tensor_core,
 )
-from tpu_profile_plugin.analysis.ops.gpu_ops import executions, gpu_ops
+from tpu_profile_plugin.analysis.ops.gpu_ops import executions, framework_sources, gpu_ops
 from tpu_profile_plugin.analysis.ops.op_tables import OpText, hlo_records
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.tools.ops import framework_op_stats, hlo_stats, kernel_stats, op_profile
@@ -104,6 +104,25 @@ def test_sums_of_a_tree_are_those_of_its_ops() -> None:
         assert metrics["rawTime"] == 16_000_000  # of all records, the unmeasured one among them
         assert metrics["rawFlops"] == metrics["bf16Flops"] == 3 * 3072 + 2 * 1000 + 2000
         assert metrics["rawBytesAccessedArray"] == [3 * 3 * 4096 + 2 * 2 * 4096, 0, 0]
+
+
+def test_stacks_of_framework_ops() -> None:
+    """Of several sources the first; what has no source or no op tells nothing."""
+    space = typed(
+        """
+        plane 1 "/device:GPU:0"
+        line 1 "Stream #1"
+        0us +1us k {tf_op="x:X", source="a.py:7", source_stack="a.py:7\\nb.py:9"}
+        1us +1us k {tf_op="x:X", source="a.py:8", source_stack="c"}
+        2us +1us k {tf_op="y:Y", source="b.py"}
+        3us +1us k {tf_op="z:Z", source_stack="c"}
+        4us +1us k {source="d.py:1", source_stack="c"}
+        plane 2 "/device:GPU:1"
+        line 1 "Stream #1"
+        0us +1us k {tf_op="w:W", source="w.py:7"}
+        """
+    )
+    assert framework_sources(space, space.planes) == {"x:X": ("a.py", 7, "a.py:7\nb.py:9"), "y:Y": ("", -1, "")}
 
 
 def test_programs_with_large_ids() -> None:

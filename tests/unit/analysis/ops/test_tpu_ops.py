@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, VMEM, WRITE, Op
 from tpu_profile_plugin.analysis.ops.rates import Resource, divide, rates
 from tpu_profile_plugin.analysis.ops.tpu_ops import (
     NO_SPANS,
+    _covered,
     core_records,
     described_by,
     op_events,
@@ -647,6 +648,20 @@ def test_only_ops_that_ran_are_in_the_table() -> None:
     records = core_records(space, space.planes[0], metadata)
     times = zip(table.name, records.normalized_ps.tolist(), records.normalized_self_ps.tolist(), strict=True)
     assert sorted(times) == [("a", 0, 0), ("single", 2e6, 2e6)]
+
+
+def test_times_on_the_devices_clock_scale_those_without_children_alike() -> None:
+    clock = '{{"Time Scale Multiplier"=0.5d, device_offset_ps={}, device_duration_ps={}}}'
+    events = f"0us +40us a {clock.format(0, 40_000_000)}\n10us +10us single {clock.format(10_000_000, 10_000_000)}"
+    space = profile(PLANE + SHARED + events)
+    records = core_records(space, space.planes[0], op_metadata(space, space.planes[0]))
+    times = zip(records.table.name, records.normalized_ps.tolist(), records.normalized_self_ps.tolist(), strict=True)
+    assert sorted(times) == [("a", 20e6, 15e6), ("single", 5e6, 5e6)]
+
+
+def test_the_union_of_spans() -> None:
+    first, second = (np.array([10, 30]), np.array([20, 50])), (np.array([15, 60]), np.array([35, 70]))
+    assert [_covered(parts) for parts in ([], [first], [second], [first, second])] == [0, 30, 30, 50]
 
 
 def test_stats_are_clocks_by_their_name_alone() -> None:

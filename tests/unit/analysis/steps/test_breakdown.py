@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.common.statistics import statistics
 from tpu_profile_plugin.analysis.serving import at_percentile, sample
 from tpu_profile_plugin.analysis.steps import breakdown as step_breakdown
-from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown, aspect, input_verdict, tpu_breakdown
+from tpu_profile_plugin.analysis.steps.breakdown import TpuBreakdown, aspect, input_verdict, tpu_breakdown, tpu_verdict
 from tpu_profile_plugin.analysis.steps.step_table import SPARSE_CORE_IDS, StepTable, TpuPart
 from tpu_profile_plugin.run.figures.summary import (
     EMPTY_INTERSECTION,
@@ -196,6 +196,13 @@ def test_cores_are_combined_part_by_part() -> None:
     }
     assert dict(zip(expected, shown(found, *expected), strict=True)) == expected
     assert found.infeed_core == (1,)
+
+
+@pytest.mark.parametrize(("infeed", "level"), [(0, "moderate"), (4, "moderate"), (5, "no"), (30, "no")])
+def test_collectives_are_told_if_they_take_clearly_more_than_waiting_for_input(infeed: int, level: str) -> None:
+    parts = {PART.COMPUTE: 80 - infeed, PART.INFEED: infeed, PART.IDLE: 10}
+    found = tpu_verdict(one_step((90, parts), collective=(10,), least=10)).all_reduce
+    assert (found.level, found.percent) == (level, pytest.approx(10))
 
 
 @pytest.mark.parametrize(

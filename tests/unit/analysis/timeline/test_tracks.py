@@ -9,6 +9,7 @@ import pytest
 from builders.shown import profile
 from builders.timeline import canvas, events
 
+from tpu_profile_plugin.analysis.common.planes import ExtraLine
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.timeline import tracks as module
 from tpu_profile_plugin.analysis.timeline.tracks import Ruler, _extra_tid, broken, ruler, sections
@@ -77,6 +78,49 @@ def test_process_ids_of_devices_wrap_and_are_limited_in_the_newer_form(plane: in
     assert found == [shown, older]
 
 
+@pytest.mark.parametrize(("plane", "pid"), [(3, 504), (-501, 0), (-502, 2**32 - 1)])
+def test_process_ids_of_custom_planes_wrap(plane: int, pid: int) -> None:
+    space = profile(f'plane {plane} "/device:CUSTOM:x"\nline 1 s\n0us +1us k')
+    assert [section.pid for section in sections(space)] == [pid]
+
+
+@pytest.mark.parametrize(
+    ("text", "has_lines"),
+    [
+        ('plane 1 "/device:GPU:0"\nline 1 s', False),
+        ('plane 1 "/device:GPU:0"\nline 1 s\n0us +1us k', True),
+        ('plane 1 "/host:CPU"\nline 1 s', True),
+        ('plane 1 "/host:CPU"', False),
+    ],
+)
+def test_empty_lines_count_but_on_devices(text: str, has_lines: bool) -> None:
+    assert [section.has_lines for section in sections(profile(text))] == [has_lines]
+
+
+def test_steps_end_where_the_next_begin_and_of_those_at_one_time_the_longest_counts() -> None:
+    begin, length = np.array([20, 0, 20, 30]), np.array([5, 50, 7, 9])
+    assert steps(module._disjoint(begin, length, ["a", "b", "c", "d"])) == [("b", 0, 20), ("c", 20, 7), ("d", 30, 9)]
+
+
+def test_groups_that_are_steps() -> None:
+    space = profile('plane 1 "/device:GPU:0"\nplane 2 "/host:CPU"\nline 1 a\n0us +1us x\n1us +1us y')
+    lines = [
+        SimpleNamespace(name=name, group_id=group)
+        for name, group in (("Steps", np.array([7, 3, -1])), ("Steps", None), ("XLA Ops", np.array([9])))
+    ]
+    host = SimpleNamespace(group_id=np.array([4, 5]), step_event=np.array([1]), lines=[])
+    device = SimpleNamespace(group_id=np.zeros(0, np.int64), lines=lines)
+    assert module.step_groups(space, SimpleNamespace(planes=[device, host])).tolist() == [3, 7]
+    device.lines = lines[1:]
+    assert module.step_groups(space, SimpleNamespace(planes=[device, host])).tolist() == [5]
+
+
+def test_the_time_of_the_begin_is_known_or_not() -> None:
+    task = 'plane 9 "Task Environment" {profile_start_time=u1700000000000000000}'
+    assert module.time_origin_ns(profile(task)) == 1_700_000_000_000_000_000
+    assert module.time_origin_ns(profile("host h")) is None
+
+
 US = 10**6
 KERNEL = 'kernel_details="regs:1", tf_op="x/y:Z"'
 XLA = 'hlo_op="dot", hlo_module="m"'
@@ -141,8 +185,16 @@ def test_nothing_is_copied_without_such_idle_times() -> None:
 
 
 def test_lines_with_very_many_parts_stay_whole(monkeypatch) -> None:
-    monkeypatch.setattr(module, "MOST_PARTS", 1)
-    assert spans(GPU, "Framework Ops") == [(0, 50)]
+    for most, shown in ((1, [(0, 50)]), (2, [(0, 30), (41, 50)])):
+        monkeypatch.setattr(module, "MOST_PARTS", most)
+        assert spans(GPU, "Framework Ops") == shown
+
+
+def test_what_no_work_lies_in_stays_whole() -> None:
+    begin, length = np.array([0, 60]), np.array([50, 5])
+    line = ExtraLine(7, "Framework Ops", begin, length, np.zeros(2, np.uint32), ("op",), ("",))
+    found = module._divided(line, (np.array([5, 30]), np.array([10, 55])))
+    assert (found.begin_ps.tolist(), found.duration_ps.tolist()) == ([5, 30, 60], [5, 20, 5])
 
 
 def test_parts_keep_their_arguments() -> None:
