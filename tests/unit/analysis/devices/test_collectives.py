@@ -60,6 +60,9 @@ def test_a_device_that_lacks_the_first_run_is_aligned_by_time():
         second = device(other, *(("ar.1", 100 * i + 20, 100 * i + 50) for i in range(1, 5)))
         found = waits(*sorted((first, second), key=lambda one: one.name))
         assert [one for one in found if one[0] == whole][:2] == [(whole, 0, 0, -1, 1), (whole, 100, 20, other, 2)]
+    late = device(0, *(("ar.1", 100 * i + 20, 100 * i + 50) for i in range(3, 5)))
+    whole = device(1, *(("ar.1", 100 * i, 100 * i + 50) for i in range(5)))
+    assert [rank for *_, rank in waits(late, whole)] == [2, 2, 1, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -171,6 +174,7 @@ NO_PROGRAMS = HloPrograms(None, {})
         ("%a = f32[8] all-reduce(f32[8] %x), replica_groups=[0,4]<=[0]", 32, None),
         ("%a = f32[8] all-reduce(f32[8] %x), replica_groups=[2,1]<=[1,2]", 32, ((0,), (1,))),
         ('%a = f32[8] all-reduce(f32[8]{0:T(8,128)} %x), replica_groups={{0}}, type="f32[9]"', 32, ((0,),)),
+        ("%a = f32[8] all-reduce(f32[8]{0:T(8,128)} %x, f32[2] %y), replica_groups={{0}}", 40, ((0,),)),
         ("", None, None),
     ],
 )
