@@ -165,7 +165,7 @@ def _slowness(runs: I64, spent: F64) -> tuple[tuple[float, ...], tuple[float, ..
     for one in ratio:
         order = np.argsort(one, kind="stable")
         at = int(np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2))
-        typical = float(one[order][min(at, len(order) - 1)])
+        typical = float(one[order][at])
         slow.append(typical)
         agree.append(float(weight[one >= 1 + (typical - 1) / 2].sum() / weight.sum()) if weight.sum() else 0.0)
     return tuple(slow), tuple(agree)

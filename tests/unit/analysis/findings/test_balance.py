@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
+from builders.computed import communication, decoded
+from builders.planes import host, xla_on_cpu
 from builders.profiles.findings import evidence, told
+
+from tpu_profile_plugin.analysis.communication.balance import Balance, UnevenOp, _medians, _slowness, host_balance
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 
 Stretch = Sequence[tuple[str, int]]
 """Ops and their microseconds between two collectives."""
@@ -132,6 +138,121 @@ def test_a_slow_chip() -> None:
 )
 def test_limits_of_a_slow_chip(profile: list[list[Stretch]], finds: bool) -> None:
     assert ("share" in told("slow_device", lockstep(*profile))) is finds
+
+
+# The balance itself.
+
+
+def balance(text: str, most: int | None = None) -> Balance | None:
+    """Of the profile's devices, or as many of them."""
+    columns = decoded(text)
+    found = communication(text)
+    assert found is not None
+    return host_balance(found, lambda: columns.devices[:most], HloOps(columns.space))
+
+
+US = 10**6
+
+
+def test_the_work_of_each_device_and_of_all_together() -> None:
+    found = balance(lockstep([rows(3)], [rows(4)], [rows(5)], [rows(6)], steps=3))
+    assert found is not None
+    assert found.work_ps == (90 * US, 120 * US, 150 * US, 180 * US)
+    assert (found.most_ps, found.mean_ps, found.lockstep_ps) == (180 * US, 135 * US, 180 * US)
+    assert (found.unevenly, found.in_turns) == (0.25, 0.0)
+    assert found.uneven == UnevenOp("fusion.1", "", 9, 18, "TPU 3")
+    assert (found.slow, found.agree) == ((1.0,) * 4, (0.0,) * 4)
+    turns = balance(lockstep(*[[rows(2) if turn == stage else [] for turn in range(4)] for stage in range(4)]))
+    assert turns is not None
+    assert (turns.work_ps, turns.lockstep_ps, turns.uneven) == ((40 * US,) * 4, 160 * US, None)
+    assert (turns.unevenly, turns.in_turns) == (0.0, 0.75)
+
+
+def test_devices_that_meet_unequally_often_are_compared_by_step() -> None:
+    text = lockstep([rows(2), rows(1)], [rows(1), rows(2)])
+    meeting = "\n10us +12us collective-permute.0\n"
+    for profile, lockstep_us in ((text, 80), (text.replace(meeting, "\n"), 60)):
+        found = balance(profile)
+        assert found is not None
+        assert found.lockstep_ps == lockstep_us * US
+
+
+@pytest.mark.parametrize(
+    ("stretches", "looks"),
+    [
+        (([20], [21]), True),  # a twentieth more
+        (([41], [43]), False),
+        (([19, 21], [21, 19]), True),  # waits of a twentieth
+        (([20, 21], [21, 20]), False),
+        (([20], [0]), False),  # works nothing
+        (([20],), False),
+    ],
+)
+def test_devices_that_differ_notably_are_looked_at(stretches: tuple[list[int], ...], looks: bool) -> None:
+    text = lockstep(*[[[("fusion.1", us)] if us else [] for us in one] for one in stretches])
+    assert (balance(text) is not None) is looks
+
+
+def test_without_its_devices_a_host_has_no_balance() -> None:
+    assert balance(lockstep([rows(3)], [rows(6)]), most=1) is None
+
+
+def test_a_cpu_alone_is_looked_at() -> None:
+    marks = "\n".join(f"{100 * i} 100 train {{step_num={i}, _r=1}}" for i in range(3))
+    ops = xla_on_cpu("10 20 dot.1\n40 30 dot.2", steps=3, period=100)
+    found = balance(host(marks, ops))
+    assert found is not None
+    assert (found.kind, found.work_ps, found.slow) == ("cpu", (150 * US,), (1.0,))
+
+
+def test_the_median_duration_is_the_lower_one() -> None:
+    assert _medians(np.array([0, 1, 0, 1, 0]), np.array([5.0, 4, 1, 2, 9]), 2).tolist() == [5, 2]
+
+
+@pytest.mark.parametrize(
+    ("runs", "spent", "slow", "agree"),
+    [
+        ([1] * 5, [13, 13, 13, 10, 10], 1.3, 0.6),
+        ([1] * 5, [15, 15, 15, 12.5, 10], 1.5, 0.8),  # half as much slower
+        ([2] * 5, [30, 30, 30, 24, 20], 1.5, 0.6),
+        ([1, 1, 1, 1, 2], [10, 10, 13, 13, 26], 1.3, 0.6),
+        ([1] * 4 + [0], [20, 20, 20, 20, 0], 1.0, 0.0),  # too few that all run
+    ],
+)
+def test_how_much_slower_a_device_is(runs: list[int], spent: list[float], slow: float, agree: float) -> None:
+    usual = np.array([[1] * 5] * 2), np.array([[10.0] * 5] * 2)
+    found = _slowness(np.vstack([usual[0], runs]), np.vstack([usual[1], spent]))
+    assert (found[0][2], found[1][2]) == (pytest.approx(slow), pytest.approx(agree))
+    assert found[0][:2] == (1.0, 1.0)
+    assert _slowness(np.vstack([usual[0][:1], runs]), np.vstack([usual[1][:1], spent])) == ((1.0, 1.0), (0.0, 0.0))
+
+
+def test_ops_that_run_often_have_more_weight() -> None:
+    runs, usual = [3, 1, 1, 1, 1], [30.0, 10, 10, 10, 10]
+    slow, agree = _slowness(np.array([runs] * 3), np.array([usual, usual, [39.0, 13, 10, 10, 10]]))
+    assert (slow[2], agree[2]) == (pytest.approx(1.3), pytest.approx(40 / 70))
+
+
+def test_the_most_uneven_op_costs_most() -> None:
+    found = balance(lockstep([[*[("a", 1)] * 4, ("b", 10)]], [[("a", 1), *[("b", 10)] * 2]]))
+    assert found is not None
+    assert found.uneven is not None
+    assert (found.uneven.name, found.uneven.fewest, found.uneven.most) == ("b", 2, 4)
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_only_ops_in_steps_count(step: int) -> None:
+    """Ops of the other step begin before, or when the last step ends."""
+    text = lockstep([rows(3)], [rows(6)]).replace(
+        f"{100 * (1 - step)}us +100us {1 - step} {{_ct=9, _c={1 - step}}}", ""
+    )
+    found = balance(text)
+    assert found is not None
+    assert found.work_ps == (30 * US, 60 * US)
+
+
+def test_ops_that_take_no_time_tell_nothing() -> None:
+    assert _slowness(np.ones((3, 5), np.int64), np.zeros((3, 5))) == ((0.0,) * 3, (0.0,) * 3)
 
 
 def test_of_two_devices_neither_is_slow() -> None:
