@@ -4,11 +4,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.answers import answer, rows
 from builders.profiles import megascale_profiles
+from builders.shown import profile
 
-from tpu_profile_plugin.analysis.megascale.collectives import transmitted
+from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.analysis.megascale.collectives import (
+    PLANE,
+    Instruction,
+    SendRecvOps,
+    collectives,
+    send_recv_ops,
+    transmitted,
+)
 from tpu_profile_plugin.compat.xprof.megascale_stats import bytes_text
 from tpu_profile_plugin.run.facts import RunFacts
 from tpu_profile_plugin.tools.fleet.megascale_stats import TOOL
@@ -73,6 +83,73 @@ def test_ops_outside_of_modules_and_without_a_program_are_left_out() -> None:
     without = "\n".join(line for line in HOST.splitlines() if "Hlo Proto" not in line)
     assert answer(TOOL, without)[0]["rows"] == []
     assert answer(TOOL, 'plane 1 "/host:CPU"')[0]["rows"] == []
+
+
+def transfers(text: str) -> list[tuple[str, int, int, int, int]]:
+    """Name, opcode, participants, begin and duration in us of each run."""
+    space = profile(text)
+    found = send_recv_ops(space, next(plane for plane in space.planes if plane.name == PLANE), hlo_programs(space))
+    of = [found.instructions[row] for row in found.instruction.tolist()]
+    times = (found.begin_ns // 1000 - 1).tolist(), (found.duration_ps // 10**6).tolist()
+    return [(one.name, one.opcode, one.group, *at) for one, *at in zip(of, *times, strict=True)]
+
+
+def run_of(events: list[str], more: str = "", info: bool = True) -> str:
+    text = megascale_profiles.host(megascale_profiles.TRANSFERS[:1], [(10, 90), (200, 100)], events)
+    return (text if info else text.replace(", dcn_collective_info", ", other")) + more
+
+
+def test_runs_of_ops_are_those_within_a_run_of_their_program() -> None:
+    events = ["5us +1us send.0", "10us +2us recv.0", "90us +10us send.0", "95us +6us send.0", "290us +10us send-done.0"]
+    assert transfers(run_of(events)) == [
+        ("recv.0", 1, 0, 10, 2), ("send.0", 0, 4, 90, 10), ("send-done.0", 2, 0, 290, 10),
+    ]  # fmt: skip
+    # Lines come in any order.
+    head, modules, ops = run_of(events).partition('line 1 "XLA Modules"')
+    runs, line, rest = ops.partition('line 2 "XLA Ops"')
+    ops_alone, plane, host = rest.partition('plane 2 "/host:CPU"')
+    swapped = f"{head}{line}{ops_alone}{modules}{runs}{plane}{host}"
+    assert transfers(swapped) == transfers(run_of(events))
+
+
+def test_the_number_of_participants_may_be_missing_or_come_first() -> None:
+    events = ["20us +2us send.0"]
+    assert transfers(run_of(events, info=False)) == [("send.0", 0, 0, 20, 2)]
+    text = run_of(events)
+    (line,) = [line for line in text.splitlines() if line.startswith('metadata "%send.0')]
+    category, _, info = line.partition("{")[2].partition("}")[0].partition(", ")
+    assert transfers(text.replace(f"{category}, {info}", f"{info}, {category}")) == [("send.0", 0, 4, 20, 2)]
+    # Only the first stat of all is the number of participants.
+    alone = text.replace('plane 1 "/device:TPU:0"', f'plane 1 "/device:TPU:0"\nmetadata first {{{info}}}')
+    assert transfers(alone.replace(f"{category}, {info}", category)) == [("send.0", 0, 0, 20, 2)]
+
+
+def test_ops_that_the_program_lacks_are_left_out() -> None:
+    text = run_of(["20us +2us send.0"]).replace('display="send.0"', 'display="send.9"')
+    assert transfers(text) == []
+
+
+def test_other_ops_of_these_categories_are_neither_sent_nor_received() -> None:
+    text = run_of(["20us +2us send.0"]).replace('display="send.0"', 'display="p.0"')
+    assert transfers(text) == [("p.0", -1, 4, 20, 2)]
+    assert collectives(SendRecvOps(*(np.zeros(1, np.int64),) * 5, (Instruction("x", -1, 1, "r", "", 8, 2),))) == ()
+
+
+def test_an_op_without_a_rendezvous_takes_that_of_its_channel() -> None:
+    """A done op before any send of its channel is of none."""
+    instructions = (
+        Instruction("send-done.9", 2, 9, None, "", 8, 2),
+        Instruction("send.1", 0, 1, "first", "ALL_REDUCE", 8, 2),
+        Instruction("recv-done.1", 3, 1, None, "", 400, 2),
+        Instruction("send.2", 0, 2, "second", "ALL_GATHER", 8, 4),
+        Instruction("recv-done.2", 3, 2, None, "", 100, 4),
+    )
+    row = np.array([4, 0, 1, 3, 2, 4], np.int32)
+    begin, length = np.array([1, 2, 10, 20, 50, 90]) * 1000, np.array([1, 1, 4, 5, 7, 6]) * 1000
+    found = collectives(SendRecvOps(row, begin, begin + length, length, length * 1000, instructions))
+    shown = [(one.rendezvous, one.runs, one.bytes, one.slack_us, one.observed_us, one.stall_us) for one in found]
+    # Between send and recv-done: 40 us with 9 of ops, and 70 us with 12; stalled for the ops of the collective.
+    assert shown == [("first", 1, 400, 31, 47, 11), ("second", 1, 75, 58, 76, 11)]
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
     done, send = done[complete], send[complete]
     before = np.append(0, np.cumsum(ops.duration_ns))
     slack = (ops.begin_ns[done] - ops.begin_ns[send] - (before[done] - before[send])).view(np.uint64) // NS_PER_US
-    running = _within(group, ops.duration_ns)
+    running = _running(group, ops.duration_ns)
     times = {
         "slack_us": slack,
         "observed_us": ops.end_ns[done] // NS_PER_US - ops.begin_ns[send] // NS_PER_US,
@@ -245,13 +245,11 @@ def _collectives(ops: SendRecvOps, group: I64, names: Sequence[str]) -> Iterable
         yield Collective(name, sender.name, receiver.name, sender.transfer_type, len(ends), bytes, **averages)
 
 
-def _within(group: I64, values: I64) -> I64:
-    """Running sums of values within each group."""
+def _running(group: I64, values: I64) -> I64:
+    """Running sums of values, group after group: those of one group tell what lies between them."""
     order = np.argsort(group, kind="stable")
-    total = np.cumsum(values[order])
-    first = np.searchsorted(group[order], group[order], side="left")
-    out = np.empty_like(total)
-    out[order] = total - np.append(0, total)[first]
+    out = np.empty(len(order), np.int64)
+    out[order] = np.cumsum(values[order])
     return out
 
 

@@ -125,8 +125,8 @@ def _tpu_parts(plane: Plane, device: int, runs: tuple[I64, I64], codes: dict[str
     run = _run_of(runs, begin)
     pass_on(op_rendezvous, kinds, np.stack([run, numbers], axis=1), ((SEND, SEND_DONE), (RECV, RECV_DONE)))
     keep = (op_rendezvous >= 0) & (run != NO_RUN)
-    end = begin + plane.events.duration_ps[rows]
-    return [part[keep] for part in (np.full(len(rows), device), run, op_rendezvous, kinds, begin, end, 0 * begin)]
+    end, turn = begin + plane.events.duration_ps[rows], np.zeros(len(rows), np.int64)
+    return [part[keep] for part in (np.full(len(rows), device), run, op_rendezvous, kinds, begin, end, turn)]
 
 
 def pass_on(rendezvous: I64, kind: I64, keys: I64, pairs: Iterable[tuple[int, int]]) -> None:
@@ -138,8 +138,8 @@ def pass_on(rendezvous: I64, kind: I64, keys: I64, pairs: Iterable[tuple[int, in
 
 def lookup(keys: I64, values: I64, wanted: I64) -> I64:
     """The value of each key, the last of equal keys; -1 for unknown keys."""
-    if not len(keys) or not len(wanted):
-        return np.full(len(wanted), -1, np.int64)
+    if not len(wanted):
+        return np.zeros(0, np.int64)
     code, first = row_codes(*np.concatenate([keys, wanted]).T)
     table: I64 = np.full(len(first), -1, np.int64)
     table[code[: len(keys)]] = values
@@ -174,7 +174,8 @@ def _copy_parts(
     rows, key = rows[numbered], key[numbered]
     every = np.unique(raw[key])
     devices = sorted(runs)
-    device_of = np.array([*devices[: len(every)], *([-1] * (len(every) - len(devices)))], np.int64)
+    device_of: I64 = np.full(len(every), -1, np.int64)
+    device_of[: len(devices)] = devices[: len(every)]
     device = device_of[np.searchsorted(every, raw[key])]
     names = [match[2] if (match := GRAPH.search(text)) else "" for text in texts]
     code = np.array([codes.setdefault(name, len(codes)) if name else -1 for name in names], np.int64)
@@ -222,7 +223,7 @@ def last_ends(kinds: I64, key: I64, begin: I64, end: I64, graph: Bools) -> I64:
     for kind in (FROM_DEVICE, FROM_HOST):
         latest = np.maximum.accumulate(np.where(kinds == kind, np.arange(len(kinds)), -1))
         ended = latest[np.maximum(stop - 1, 0)] if len(runs) else runs
-        last.append(ended[(ended > runs) & (stop > 0)])
+        last.append(ended[ended > runs])
     return np.concatenate(last)
 
 
@@ -504,7 +505,7 @@ def hide_tiny_events(trace: Trace) -> None:
     """
     named = np.array([OP.fullmatch(name) is not None for name in trace.labels.all()], np.bool_)
     for track in trace.tracks:
-        if track.name in (OPS, TRACE_ME) and not track.runtime and len(track):
+        if track.name in (OPS, TRACE_ME) and not track.runtime:
             _hide(trace, track, named)
 
 
@@ -523,8 +524,7 @@ def _hide(trace: Trace, track: Track, kept: Bools) -> None:
     begin = track.begin_ps[first]
     track.row, track.label, track.run = track.row[first], track.label[first], track.run[first]
     track.row[groups], track.label[groups] = -1, labels
-    track.duration_ps = np.where(count > 1, end - begin, track.duration_ps[first])
-    track.begin_ps = begin
+    track.begin_ps, track.duration_ps = begin, end - begin
     for key, values in (
         ("description", np.full(len(groups), trace.texts.code(_DESCRIPTION))),
         ("hidden_events", texts),

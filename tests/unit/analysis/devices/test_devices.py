@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from builders.computed import devices, runs
+from builders.shown import profile
 
 from tpu_profile_plugin.analysis.common.spans import no_time
-from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.devices.inventory import program_names, programs_declared
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Work
 
 US = 10**6
 
@@ -74,7 +77,7 @@ plane 2 "/device:GPU:4"
 
 def test_a_gpu_has_the_events_of_its_streams():
     (one,) = devices(GPU)
-    assert (one.name, one.kind, one.programs) == ("GPU 3", "gpu", None)
+    assert (one.name, one.kind, one.ordinal, one.programs) == ("GPU 3", "gpu", 3, None)
     assert runs(one.runs, one) == [
         ("dot.1", "COMPUTE", 10, 20),
         ("dot.1", "COMPUTE", 30, 40),
@@ -83,6 +86,40 @@ def test_a_gpu_has_the_events_of_its_streams():
     ]
     assert [(op.program, op.collective) for op in one.ops if op.collective] == [(0, "all-gather")]
     assert one.launch_key.tolist() == [1, 2, 3, 4]
+
+
+def test_run_ids_are_those_of_the_modules_wherever_their_line_is():
+    head, _, rest = TPU.partition('line 1 "XLA Modules"')
+    modules, line, ops = rest.partition('line 2 "XLA Ops"')
+    ops, sparse, others = ops.partition('plane 3 "')
+    runs_of = f'line 1 "XLA Modules"{modules}200us +5us "jit_f(7)"\n300us +5us "jit_f(7)" {{run_id=44}}\n'
+    (one,) = devices(f"{head}{line}{ops}{runs_of}{sparse}{others}")
+    assert one.launch_key.tolist() == [42, NO_LAUNCH, 44]
+    assert [op.name for op in one.ops if op.text] == ["all-reduce.3"]
+
+
+def test_ops_between_start_and_done_end_no_window():
+    text = (
+        TPU
+        + """
+plane 5 "/device:TPU:3"
+line 2 "XLA Ops"
+0us +1us "%copy-start.4 = (f32[8]{0}, f32[8]{0:S(5)}, u32[]) copy-start(f32[8]{0} %a)"
+1us +1us "%all-gather-start.9 = (f32[1], f32[2]) all-gather-start(f32[1] %x)"
+2us +9us "%fusion.2 = f32[8]{0} fusion(f32[8]{0} %p), kind=kLoop"
+20us +5us "%all-gather-done.9 = f32[2] all-gather-done((f32[1], f32[2]) %all-gather-start.9)"
+30us +5us "%copy-done.4 = f32[8]{0:S(5)} copy-done((f32[8]{0}, f32[8]{0:S(5)}, u32[]) %copy-start.4)"
+"""
+    )
+    found = devices(text)[1]
+    assert runs(found.windows, found) == [
+        ("copy-start.4", "COPY", 0, 35), ("all-gather-start.9", "COMMUNICATION", 1, 25),
+    ]  # fmt: skip
+
+
+def test_a_sparse_core_is_no_device_of_its_own():
+    text = TPU.replace('line 1 "Sparse Core Ops"', 'line 1 "XLA Ops"')
+    assert [one.name for one in devices(text)] == ["TPU 1"]
 
 
 CPU = """
@@ -124,6 +161,49 @@ def test_an_op_that_hands_its_work_on_lasts_until_the_finishing_thread_goes_on()
     without = "\n".join(line for line in CPU.splitlines() if not line.startswith("70us"))
     second = devices(without)[1]
     assert runs(second.runs, second)[0] == ("dot.1", "COMPUTE", 10, 78)
+
+
+def handed_on(finishing: str) -> int:
+    """The end in us of an op from 10 to 30 us of run 8, which a thread with these events finishes at 78 us."""
+    named = 'fusion {{hlo_op="fusion", program_id=5, device_ordinal=1, run_id={}}}'
+    events = [f"{at}us +1us {named.format(run)}" for at, run in (pair.split(":") for pair in finishing.split())]
+    lines = [
+        *('plane 1 "/host:CPU"', "line 1 other", f"35us +1us {named.format(8)}", "line 2 a"),
+        '10us +20us dot.1 {hlo_op="dot.1", program_id=5, device_ordinal=1, run_id=8, _p=200}',
+        *("line 3 b", *events, '78us +1us "end: dot.1" {_c=200}'),
+    ]
+    (one,) = devices("\n".join(lines))
+    assert {op.program for op in one.ops} == {5}
+    return next(end for name, _, _, end in runs(one.runs, one) if name == "dot.1")
+
+
+@pytest.mark.parametrize(
+    ("finishing", "end"),
+    [
+        ("", 78),
+        ("70:8", 70),
+        ("30:8", 30),
+        ("29:8", 78),
+        ("29:8 60:8", 60),
+        ("60:9", 78),
+        ("60:9 70:8", 70),
+        ("90:8", 78),
+    ],
+)
+def test_the_finishing_thread_goes_on_with_the_next_op_of_the_run(finishing, end):
+    assert handed_on(finishing) == end
+
+
+def test_names_of_programs_without_hlo():
+    tpu = profile(
+        'plane 2 "/device:TPU:1"\nline 1 "XLA Modules"\n0us +9us "jit_f(300)"\n9us +9us "jit_g(18446744073709551621)"'
+    )
+    assert programs_declared(tpu) == {300, 5}
+    assert program_names(tpu, {300, 7}) == {300: "jit_f(300)"}
+    ops = "\n".join(f'{i}us +1us k {{hlo_op="dot.{i}", hlo_module="m{i}", program_id={i}}}' for i in (5, 6))
+    gpu = profile(f'plane 1 "/device:GPU:3"\nline 7 "Stream #7"\n{ops}')
+    assert program_names(gpu, {5}) == {5: "m5(5)"}
+    assert program_names(gpu, set()) == {}
 
 
 def test_profiles_without_devices():

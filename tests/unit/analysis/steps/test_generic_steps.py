@@ -7,10 +7,13 @@ from builders.answers import summary
 
 from tpu_profile_plugin.analysis.steps.breakdown import generic_ps
 from tpu_profile_plugin.analysis.steps.host_steps import (
+    NO_SPANS,
+    HostEvents,
     Spans,
     assemble,
     gpu_class,
     host_class,
+    host_input_ps,
     is_explicit_marker,
     step_times,
 )
@@ -348,6 +351,13 @@ def test_spans_of_steps_in_any_order_with_and_without_instants():
     lasting = assemble(spans, times, {}, with_device=False, instants=False)
     assert (lasting.names, parts(lasting)) == (("",), {"host_compute": [70], "infeed": [10]})
     assert len(assemble(spans, {}, {}, with_device=False)) == 0
+
+
+def test_time_that_the_host_waits_for_input_or_transfers_it():
+    kinds = [EventClass.HOST_WAIT_INPUT, EventClass.HOST_TO_DEVICE, EventClass.HOST_COMPUTE, EventClass.HOST_WAIT_INPUT]
+    begin, length = np.array([100, 120, 130, 300]), np.array([50, 7, 9, 4])
+    spans = Spans(np.array([3, 3, 3, 0]), begin, begin + length, np.array(kinds, np.uint8))
+    assert host_input_ps(HostEvents(NO_SPANS, spans, {})) == {3: 57, 0: 4}
 
 
 def test_classes_are_ascending_for_they_are_counted_by_their_rank():
