@@ -91,13 +91,21 @@ def test_groups_take_a_fiftieth_of_the_whole(part, told_of):
     assert told(host_groups(blamed(rows, [(F, NOWHERE)]))) == ([(F, "", part)] if told_of else [])
 
 
-@pytest.mark.parametrize(("call", "outside", "expected"), [(20, 0, "$io.py:1 read"), (19, 1, ""), (0, 20, "")])
+@pytest.mark.parametrize(
+    ("call", "outside", "expected"),
+    [
+        (100, 0, ("$io.py:1 read", "", 100)),
+        (20, 0, ("$io.py:1 read", "", 20)),
+        (19, 1, ("", "", 20)),
+        (0, 20, ("", "", 20)),
+        (0, 19, None),
+    ],
+)
 def test_what_is_outside_of_the_programs_functions(call, outside, expected):
     """A call that no function of the program makes, if it is large enough, else what is outside of any."""
-    rows = [*waits(call, 0), (IDLE_HOST, NO_OP, NOWHERE, outside), (IDLE_GAP, NO_OP, NOWHERE, 1000 - call - outside)]
-    assert told(host_groups(blamed(rows, [("$io.py:1 read", NOWHERE), (F, NOWHERE)]))) == [(expected, "", 20)]
-    less = [*rows[:3], (IDLE_GAP, NO_OP, NOWHERE, 1001)]
-    assert host_groups(blamed(less, [("$io.py:1 read", NOWHERE), (F, NOWHERE)])) == []
+    rows = [*waits(0, call), (IDLE_HOST, NO_OP, NOWHERE, outside), (IDLE_GAP, NO_OP, NOWHERE, 1000 - call - outside)]
+    found = told(host_groups(blamed(rows, [(F, NOWHERE), ("$io.py:1 read", NOWHERE)])))
+    assert found == ([] if expected is None else [expected])
 
 
 def test_time_outside_of_calls_belongs_to_none():
@@ -111,8 +119,8 @@ def test_a_callee_with_nine_tenths_of_its_caller_stands_for_it(inside, name):
 
 
 def test_functions_are_found_below_what_libraries_call():
-    found = blamed(waits(0, 0, 100), [("$lib.py:1 run", NOWHERE), (F, 0), (G, 1)])
-    assert told(host_groups(found)) == [(G, "", 100)]
+    found = blamed(waits(500, 0, 400), [("$lib.py:1 run", NOWHERE), (F, 0), (G, 1)])
+    assert told(host_groups(found)) == [("$lib.py:1 run", "", 500), (G, "", 400)]
 
 
 LAUNCH = "PjitFunction(f)"
@@ -132,11 +140,19 @@ def test_a_function_that_runs_the_step_is_told_by_its_own_code(own, callee, laun
     assert [(group.name, group.ps) for group in found] == expected
 
 
-def test_launches_within_launches_count_once():
-    """Of 110 of launching 60 are in `f`, where a call of the runtime makes another."""
+@pytest.mark.parametrize(("elsewhere", "expected"), [(60, [G, F]), (61, [F])])
+def test_launches_within_launches_count_once(elsewhere, expected):
+    """In `f` 60, where a call of the runtime makes another."""
     calls = [(F, NOWHERE), (G, 0), (LAUNCH, 0), ("ExecuteReplicated", 2), (LAUNCH, NOWHERE)]
-    found = host_groups(blamed(waits(400, 410), calls, thread=(0, 0, 10, 50, 50)))
-    assert [group.name for group in found] == [G, F]
+    found = host_groups(blamed(waits(400, 410), calls, thread=(0, 0, 10, 50, elsewhere)))
+    assert [group.name for group in found] == expected
+
+
+@pytest.mark.parametrize(("elsewhere", "expected"), [(50, [G, F]), (51, [F])])
+def test_ops_that_run_within_calls_are_launched_by_them(elsewhere, expected):
+    rows = [*waits(400, 410), (COMPUTE, 0, 0, 50), (COMPUTE, 1, 2, elsewhere), (COMPUTE, 1, NOWHERE, 300)]
+    found = host_groups(blamed(rows, [(F, NOWHERE), (G, 0), (H, NOWHERE)], OPS))
+    assert [group.name for group in found] == expected
 
 
 # What a function calls for most of its time.
@@ -203,8 +219,8 @@ def test_functions_with_their_ops_and_waits():
     ],
 )
 def test_ops_of_a_model_are_told_by_their_names_or_by_the_calls_around_them(op, layer, model):
-    rows = [(COMPUTE, 0, 0, 700), (COMPUTE, 1, 1, 100)]
-    (found,) = function_groups(blamed(rows, [(F, NOWHERE), (layer, 0)], ("aten::mul", op)))
+    rows = [(COMPUTE, 1, 0, 700), (COMPUTE, 0, 1, 60), (COMPUTE, 2, 1, 40)]
+    (found,) = function_groups(blamed(rows, [(F, NOWHERE), (layer, 0)], (op, "aten::mul", op)))
     assert (found.name, found.ps, found.model_ps) == (F, 800, model)
 
 
@@ -217,10 +233,10 @@ def test_where_nothing_is_launched_one_by_one_functions_have_no_ops():
 def test_ops_below_calls_of_a_group_are_launched_by_it():
     rows = [
         (IDLE_HOST, NO_OP, 0, 400), (IDLE_HOST, NO_OP, NOWHERE, 50), (COMPUTE, 0, 1, 30), (COMPUTE, 0, 0, 7),
-        (COMPUTE, 1, 2, 500), (COMPUTE, 1, NOWHERE, 900),
+        (COMPUTE, 1, 2, 500), (COMPUTE, 1, NOWHERE, 900), (IDLE_HOST, NO_OP, 2, 300),
     ]  # fmt: skip
     found = blamed(rows, [(F, NOWHERE), (G, 0), (H, NOWHERE)], OPS)
-    assert [(group.name, group.launched_ps(found)) for group in host_groups(found)] == [(F, 37), ("", 0)]
+    assert [(group.name, group.launched_ps(found)) for group in host_groups(found)] == [(F, 37), (H, 500), ("", 0)]
 
 
 def test_helpers_launch_ops_but_no_products_of_matrices():
