@@ -241,7 +241,7 @@ class _Functions:
             rest = here - sum(ps for ps, _ in ranked)
             if not ranked or ranked[0][0] < least:
                 break
-            splits = ranked[0][0] < NEARLY_ALL * here
+            splits = len(chosen) > 0 and ranked[0][0] < NEARLY_ALL * here
             # A function that runs the step is no cause: either its own code is, or one that it calls.
             if splits and (not self.launches[chosen].any() or rest >= ranked[0][0]):
                 break

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.blame.origin import common, scopes, shared
+from tpu_profile_plugin.analysis.blame.origin import common, of_stack, scopes, shared
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 
 STEP, LOSS = ("m.py", "step", 9), ("m.py", "loss", 7)
 ENCODE, LATER, DECODE = ("m.py", "encode", 3), ("m.py", "encode", 4), ("m.py", "decode", 5)
@@ -24,6 +26,9 @@ ENCODE, LATER, DECODE = ("m.py", "encode", 3), ("m.py", "encode", 4), ("m.py", "
         ({(STEP, LOSS): 95, (): 5}, []),
         ({(): 100}, []),
         ({}, []),
+        # A tenth is enough, nine tenths are nearly all.
+        ({(STEP, ENCODE): 90, (STEP, DECODE): 10}, []),
+        ({(STEP, ENCODE): 89, (STEP, DECODE): 10, (STEP,): 1}, [("m.py:3 encode", 0.89), ("m.py:5 decode", 0.1)]),
         # No more than three.
         (
             {(("", f"layer_{i}", 0),): 28 - 2 * i for i in range(4)},
@@ -41,6 +46,7 @@ def test_functions_that_share_a_time(chains, told):
         ({(STEP, LOSS, ENCODE): 55, (STEP, LOSS, DECODE): 45}, "m.py:7 loss"),
         ({(STEP, ENCODE): 30, (STEP, LATER): 62, (STEP,): 8}, "m.py:4 encode"),
         ({(STEP,): 45, (ENCODE,): 55}, ""),
+        ({(ENCODE,): 100}, "m.py:3 encode"),
         ({}, ""),
     ],
 )
@@ -62,3 +68,12 @@ def test_the_function_that_nearly_all_is_in(chains, told):
 )
 def test_named_scopes_of_an_op(name, told):
     assert [scope for _, scope, _ in scopes(name)] == told
+
+
+def test_functions_that_launched_something_and_those_of_tensorflow() -> None:
+    names = "$train.py:3 step", "$lib.py:1 call", "EagerLocalExecute: __inference_f_7", "$train.py:5 <lambda>", "Mul"
+    user = np.array([name.startswith("$train") for name in names])
+    stacks = Stacks(parent=np.arange(-1, 4), name=np.arange(5), names=names, user=user)
+    step, function = ("", "train.py:3 step", 0), ("", "__inference_f_7", 0)
+    found = [of_stack(stacks, node) for node in (NOWHERE, 0, 1, 2, 3, 4)]
+    assert found == [(), (step,), (step,), (step, function), (step, function), (step, function)]
