@@ -41,7 +41,7 @@ class BatchDims:
         self._links, self._opcodes = links, links.program.opcodes
         self._values: dict[int, Value] = {}
         self._inside_values: dict[tuple[int, tuple[Value, ...]], Value] = {}
-        count = max(arguments, default=-1) + 1
+        count = max(arguments, default=0) + 1
         if entry is not None:
             self._inside(entry, tuple(arguments.get(number) for number in range(count)), 0)
 

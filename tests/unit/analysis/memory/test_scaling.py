@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.programs.buffers import profile
 from builders.programs.hlo import Op, op, program
@@ -11,7 +14,22 @@ from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.graph import Links
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.memory.scaling import BatchDims, Sized, assumed_scaling, dimensions
+from tpu_profile_plugin.analysis.memory.scaling import (
+    BatchDims,
+    Guests,
+    Sized,
+    _bitcast,
+    _convolution,
+    _dot,
+    _either,
+    _gather,
+    _hull,
+    _life,
+    _regrouped,
+    assumed_scaling,
+    corners,
+    dimensions,
+)
 
 TRAINING = [
     Sized("parameter", "f32[64,1024]{1,0}", "params['w']", 262144),
@@ -73,6 +91,55 @@ def test_the_batch_is_the_first_dimension_that_most_bytes_have() -> None:
 def test_with_a_small_batch_multiples_are_no_sign() -> None:
     small = [Sized("parameter", "f32[4,3]", "x", 48), Sized("temporary", "f32[100,3]", "", 1200)]
     assert assumed_scaling(small).scales == (True, False)
+
+
+def sized(*rows: tuple[Any, ...]) -> tuple[int, list[tuple[bool, str]]]:
+    """The batch, and the last word of each reason."""
+    found = assumed_scaling([Sized(kind, shape, path, size, **more) for kind, shape, path, size, more in rows])
+    return found.batch, [(scales, why.split()[-1]) for scales, why in zip(found.scales, found.why, strict=True)]
+
+
+def test_what_grows_by_dimensions_names_and_storage() -> None:
+    assert sized(
+        ("parameter", "f32[64,3]", "images", 29, {}),
+        ("parameter", "f32[1,8]", "x", 98, {"returned": True}),
+        ("output", "f32[16,32]", "", 53, {}),
+        ("parameter", "f32[8]", "x", 52, {}),
+        ("temporary", "f32[1,8]", "labels", 70, {"activation": True}),
+    ) == (8, [(False, "8"), (False, "place"), (True, "dimension"), (True, "8"), (True, "8")])
+    assert sized(
+        ("output", "f32[1,8]", "labels", 62, {"dims": frozenset((2, 0))}),
+        ("output", "f32[]", "x", 81, {}),
+        ("parameter", "f32[16,32]", "labels", 45, {}),
+        ("temporary", "f32[8,16]", "", 45, {"dims": NONE}),
+    ) == (16, [(True, "batch"), (False, "16"), (True, "16"), (False, "batch")])
+    assert sized(
+        ("parameter", "f32[1,8]", "params", 24, {"dims": frozenset((1, 0))}),
+        ("parameter", "f32[8]", "images", 87, {}),
+        ("constant", "f32[32]", "", 80, {}),
+        ("temporary", "f32[1,8]", "params", 90, {}),
+        ("output", "f32[8]", "labels", 23, {"returned": True}),
+    ) == (8, [(False, "params"), (True, "8"), (False, "constant"), (False, "parameter"), (True, "8")])
+    # A first dimension of 1 is no batch; all that is as long as a vector of parameters is not shaped as one.
+    assert sized(
+        ("parameter", "f32[1,8]", "images", 40, {}),
+        ("parameter", "f32[16,32]", "images", 18, {}),
+        ("parameter", "f32[]", "images", 4, {}),
+        ("temporary", "f32[1,9]", "", 1000, {}),
+        ("parameter", "f32[16]", "params", 27, {}),
+        ("output", "f32[16]", "", 27, {}),
+    ) == (16, [(False, "16"), (True, "16"), (False, "16"), (False, "16"), (False, "params"), (True, "16")])
+    assert sized(
+        ("parameter", "f32[8]", "labels", 27, {}),
+        ("parameter", "f32[32]", "params", 72, {}),
+        ("output", "f32[64,3]", "labels", 85, {}),
+        ("output", "f32[32]", "labels", 20, {}),
+        ("output", "f32[8]", "", 20, {}),
+    ) == (8, [(True, "8"), (False, "params"), (True, "dimension"), (True, "dimension"), (True, "8")])
+    assert sized(
+        ("output", "f32[8,8]", "x", 64, {}), ("output", "f32[]", "labels", 42, {}),
+        ("parameter", "f32[8,8]", "", 15, {}), ("temporary", "f32[1,8]", "params", 3, {"dims": NONE}),
+    ) == (0, [(False, "batch"), (False, "batch"), (False, "shape"), (False, "batch")])  # fmt: skip
 
 
 @pytest.mark.parametrize("path", ["params['w']", "opt_state[0].mu", "state.step", "kv_cache", "W/kernel", "key"])
@@ -231,3 +298,209 @@ def test_a_damaged_program_that_calls_itself_ends() -> None:
     ring = [op("p", "parameter", "f32[8]", parameter_number=0), op("again", "call", "f32[8]", "p", called=["ring"])]
     found = of([*arguments("f32[8]", "f32[8]"), op("y", "call", "f32[8]", "x", called=["ring"])], ring=ring)
     assert found["y"] is None
+
+
+def test_paths_in_tuples_that_do_not_exist_are_unknown() -> None:
+    entry = [
+        *arguments("f32[8,4]", "f32[4]"),
+        op("beyond", "parameter", "f32[8,4]", parameter_number=2),
+        op("pair", "tuple", ["f32[8,4]", "f32[4]"], "x", "w"),
+        op("second", "get-tuple-element", "f32[4]", "pair", tuple_index=1),
+        op("third", "get-tuple-element", "f32[4]", "pair", tuple_index=2),
+        op("of_array", "get-tuple-element", "f32[4]", "x", tuple_index=0),
+    ]
+    found = hlo_programs(columns(profile(jit_f=program(entry)))).program(1)
+    assert found is not None
+    dims = BatchDims(Links(found), found.entry, {0: BATCH, 1: NONE})
+    assert [dims.of(row) for row in range(7)] == [BATCH, NONE, None, None, NONE, None, None]
+    assert [dims.of(*place) for place in ((3, (0,)), (3, (1,)), (3, (2,)), (0, (0,)), (3, (0, 0)))] == [
+        *(BATCH, NONE, None, None, None),
+    ]
+    assert BatchDims(Links(found), found.entry, {}).of(0) is None
+    assert BatchDims(Links(found), None, {0: BATCH}).of(0) is None
+
+
+@pytest.mark.parametrize(("nested", "expected"), [(32, BATCH), (33, None)])
+def test_calls_are_followed_so_deep(nested: int, expected: frozenset[int] | None) -> None:
+    computations = {
+        f"c{depth}": [
+            op(f"p{depth}", "parameter", "f32[8]", parameter_number=0),
+            op(f"y{depth}", "call", "f32[8]", f"p{depth}", called=[f"c{depth + 1}"])
+            if depth < nested
+            else op(f"y{depth}", "negate", "f32[8]", f"p{depth}"),
+        ]
+        for depth in range(1, nested + 1)
+    }
+    found = of([*arguments("f32[8]", "f32[8]"), op("y", "call", "f32[8]", "x", called=["c1"])], **computations)
+    assert found["y"] == expected
+
+
+def test_a_loop_is_followed_in_its_body_even_if_it_calls_itself() -> None:
+    state = ["f32[8,4]", "f32[4,8]"]
+    condition = [
+        op("c", "parameter", state, parameter_number=0),
+        op("go", "constant", "pred[]", literal={"preds": [1]}),
+    ]
+    body = [
+        op("s", "parameter", state, parameter_number=0),
+        op("a", "get-tuple-element", "f32[8,4]", "s", tuple_index=0),
+        op("t", "transpose", "f32[4,8]", "a", dimensions=[1, 0]),
+        op("again", "while", state, "s", called=["condition", "body"]),
+        op("next", "tuple", state, "a", "t"),
+    ]
+    entry = [
+        *arguments("f32[8,4]", "f32[4,8]"),
+        op("start", "tuple", state, "x", "w"),
+        op("loop", "while", state, "start", called=["condition", "body"]),
+        op("y", "get-tuple-element", "f32[4,8]", "loop", tuple_index=1),
+    ]
+    assert of(entry, condition=condition, body=body)["y"] == frozenset((1,))
+
+
+def test_instructions_with_unexpected_operands() -> None:
+    found = of(
+        [
+            *arguments("f32[8,4]", "f32[8,4]"),
+            op("none", "add", "f32[8,4]"),
+            op("one", "dot", "f32[8,4]", "x"),
+            op("filter", "convolution", "f32[8,4]", "x"),
+            op("indices", "gather", "f32[8,4]", "x"),
+            op("scalar", "broadcast", "f32[8,4]", "x", dimensions=[]),
+            op("pad", "pad", "f32[8,4]", "w", "x"),
+            op("sums", "reduce", ["f32[8]", "f32[8]"], "x", "x", dimensions=[1]),
+            op("sum", "get-tuple-element", "f32[8]", "sums", tuple_index=1),
+        ]
+    )
+    names = ("none", "one", "filter", "indices", "scalar", "pad", "sum")
+    assert [found[name] for name in names] == [None, BATCH, BATCH, BATCH, None, NONE, BATCH]
+
+
+def grown(*dims: int) -> frozenset[int]:
+    return frozenset(dims)
+
+
+def arrays(*sizes: list[int]) -> list[Any]:
+    return [SimpleNamespace(dimensions=one) for one in sizes]
+
+
+def test_products_have_batch_dimensions_then_those_of_left_and_right() -> None:
+    table = [
+        (([1], [], [2], []), None, grown(0, 1, 2), grown(0, 4, 5)),
+        (([1], [], [2], []), None, grown(), None),
+        (([2], [], [0], []), grown(3), grown(1), grown(3, 4)),
+        (([], [], [], []), grown(), grown(), grown()),
+        (([0], [2], [1], [0]), grown(0), None, grown(0)),
+    ]
+    fields = (
+        "lhs_batch_dimensions",
+        "lhs_contracting_dimensions",
+        "rhs_batch_dimensions",
+        "rhs_contracting_dimensions",
+    )
+    for numbers, left, right, expected in table:
+        of_sides = SimpleNamespace(**dict(zip(fields, numbers, strict=True)))
+        assert _dot(of_sides, [left, right], arrays([2] * 4, [2] * 3)) == expected
+
+
+def test_convolutions_have_batch_spatial_and_feature_dimensions() -> None:
+    def numbers(batch: tuple[int, int], features: tuple[int, int], spatial: tuple[list[int], list[int]]) -> Any:
+        return SimpleNamespace(
+            input_batch_dimension=batch[0], output_batch_dimension=batch[1],
+            kernel_output_feature_dimension=features[0], output_feature_dimension=features[1],
+            input_spatial_dimensions=spatial[0], output_spatial_dimensions=spatial[1],
+        )  # fmt: skip
+
+    usual = numbers((0, 1), (1, 0), ([2, 3], [3, 2]))
+    table = [
+        (grown(0, 1), None, grown(1)), (grown(2), grown(), grown(3)), (grown(), grown(1), grown(0)),
+        (grown(1), None, None), (None, grown(), None), (grown(), grown(), grown()), (None, grown(1), grown(0)),
+    ]  # fmt: skip
+    assert [_convolution(usual, [left, right]) for left, right, _ in table] == [expected for *_, expected in table]
+
+
+def test_gathers_have_dimensions_of_indices_and_what_is_taken_whole() -> None:
+    def gathered(
+        operand: Any, indices: Any, offset: list[int], collapsed: tuple[list[int], list[int]], vector: int, *sizes: Any
+    ) -> Any:
+        numbers = SimpleNamespace(
+            offset_dims=offset, collapsed_slice_dims=collapsed[0], operand_batching_dims=collapsed[1],
+            index_vector_dim=vector,
+        )  # fmt: skip
+        return _gather(numbers, [operand, indices], arrays(*sizes[:2]), *arrays(sizes[2]))
+
+    assert gathered(grown(1, 2), None, [0, 2], ([0], []), 0, [4, 4, 4], [4, 5], [4, 5]) == grown(0)
+    assert gathered(grown(), grown(1), [3], ([0], [2]), 0, [4, 5, 5], [4, 5], [5, 5, 4, 4]) == grown(0)
+    assert gathered(grown(2), grown(1), [0], ([0], [1]), 1, [4, 5, 5], [4, 4], [4, 5]) == grown()
+    assert gathered(grown(), None, [0], ([0], [1]), 1, [4, 5, 5], [4, 4], [4, 5]) is None
+
+
+def test_dimensions_of_a_reshape_and_a_bitcast() -> None:
+    table = [(grown(0), [2, 3], [3, 1, 2], grown(0)), (grown(1), [1, 1], [1], grown()),
+             (grown(0), [1, 4], [4], grown(0)), (grown(1), [2, 8], [4, 4], grown(0)),
+             (None, [2], [2], None)]  # fmt: skip
+    assert [_regrouped(*row[:3]) for row in table] == [row[3] for row in table]
+
+    def shape(sizes: list[int], order: list[int]) -> Any:
+        return SimpleNamespace(dimensions=sizes, layout=SimpleNamespace(minor_to_major=order))
+
+    assert _bitcast(grown(1), shape([2, 1, 2], [2, 0, 1]), shape([2, 1, 2], [2, 0, 1])) == grown(0)
+    assert _bitcast(grown(0), shape([4, 3], [0, 1]), shape([3, 4], [1, 0])) == grown(1)
+    assert _bitcast(None, shape([2], [0]), shape([2], [0])) is None
+
+
+def test_what_either_of_two_values_tells() -> None:
+    first, second = (grown(0), None), (grown(1), grown(0))
+    table = [
+        (first, second, (grown(0, 1), grown(0))), (grown(), None, grown()), (None, grown(1), grown(1)),
+        (grown(0), grown(1), grown(0, 1)), (first, (grown(0),), first), (first, grown(0), first),
+        (grown(0), first, first),
+        (None, first, first), (None, None, None),
+    ]  # fmt: skip
+    assert [_either(one, other) for one, other, _ in table] == [expected for *_, expected in table]
+
+
+def test_the_instants_that_are_the_peak_for_some_batch() -> None:
+    table = [
+        ([2, 4, 12, 1, 12, 5], [5, 6, 2, 3, 1, 5], [(12, 2), (4, 6)]),
+        ([9, 6, 2, 6], [3, 2, 9, 6], [(9, 3), (6, 6), (2, 9)]),
+        ([15, 17, 5, 9, 5, 9], [0, 4, 7, 2, 1, 6], [(17, 4), (5, 7)]),
+        ([10, 6, 2], [0, 2, 4], [(10, 0), (2, 4)]),
+        ([55, 55, 54, 47, 43, 34, 5], [11, 12, 18, 22, 24, 33, 39], [(55, 12), (54, 18), (34, 33), (5, 39)]),
+    ]
+    for fixed, scaled, hull in table:
+        assert _hull(np.array(fixed), np.array(scaled)) == hull
+    guests = Guests(*np.array([(0, 8, 1, 2), (2, 10, 0, 2), (5, 5, 1, 2)]).T)
+    assert corners(np.array([26, 14, 26]), np.array([0, 5, 7]), guests) == ((26, 7, 0.0), (26, 12, 1.0), (26, 14, 5.0))
+
+
+def test_a_value_lives_from_where_it_is_made_to_the_last_use_of_its_aliases() -> None:
+    """Users of users count only behind a bitcast or a tuple."""
+    entry = [
+        *arguments("f32[8]", "f32[8]"),
+        op("a", "add", "f32[8]", "x", "w"),
+        op("b", "bitcast", "f32[2,4]", "a"),
+        op("c", "negate", "f32[8]", "a"),
+        op("d", "tuple", ["f32[2,4]", "f32[2,4]"], "b", "b"),
+        op("e", "get-tuple-element", "f32[2,4]", "d", tuple_index=0),
+        op("f", "negate", "f32[2,4]", "e"),
+        op("g", "negate", "f32[8]", "c"),
+    ]
+    found = hlo_programs(columns(profile(jit_f=program(entry)))).program(1)
+    assert found is not None
+    instant = {row: 10 + row for row in range(9)}
+    assert [_life(Links(found), instant, row) for row in (0, 2, 4, 8)] == [(10, 12), (12, 17), (14, 18), (18, 18)]
+    assert _life(Links(found), {2: 5, 7: 6}, 2) == (5, 6)
+    assert _life(Links(found), {}, 2) == (0, 0)
+
+
+@pytest.mark.parametrize(("aliases", "end"), [(62, 63), (63, 63), (70, 63)])
+def test_so_many_aliases_are_followed(aliases: int, end: int) -> None:
+    names = ["x", *(f"b{number}" for number in range(aliases))]
+    entry = [
+        op("x", "parameter", "f32[8]", parameter_number=0),
+        *(op(name, "bitcast", "f32[8]", of) for of, name in pairwise(names)),
+        op("y", "negate", "f32[8]", names[-1]),
+    ]
+    found = hlo_programs(columns(profile(jit_f=program(entry)))).program(1)
+    assert found is not None
+    assert _life(Links(found), {row: row for row in range(len(entry))}, 0) == (0, end)
