@@ -412,7 +412,7 @@ def _first_rows(drawing: Drawing, parents: Sequence[int | None], order: Mapping[
     first = [len(order)] * len(parents)
     for node in drawing.nodes:
         box = node.box
-        while box is not None and first[box] > order[node.row]:
+        while box is not None and first[box] == len(order):
             first[box] = order[node.row]
             box = parents[box]
     return first
@@ -490,12 +490,12 @@ def _layer(level: _Level) -> None:
     for key in reversed(level.members):  # members with more users than operands move down to their users
         if below[key] and len(below[key]) >= len(above[key]):
             least, layer = layer_of[key], min(layer_of[user] for user in below[key]) - 1
-            while layer > least and count[layer] >= widest:
+            while count[layer] >= widest:
                 layer -= 1
             count[least] -= 1
             layer_of[key] = max(layer, least)
             count[layer_of[key]] += 1
-    level.fed.update(above)
+    level.fed.update(key for key, operands in above.items() if operands)
     used = {layer: i for i, layer in enumerate(sorted(set(layer_of.values())))}
     level.layers = [[] for _ in used]
     for key in level.members:
