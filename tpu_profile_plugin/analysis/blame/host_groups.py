@@ -91,6 +91,7 @@ class FunctionGroup:
       ops: the kinds with most time; ops_ps: time of all.
       model_ps: the part of it that is ops of a model: of its layers, backward pass and optimizer; all of it if nothing
         tells which of the recorded ones are a model's.
+      traced: the ops are those of compiled programs.
     """
 
     name: str
@@ -100,6 +101,7 @@ class FunctionGroup:
     ops_ps: int
     model_ps: int
     growth: float = 0.0
+    traced: bool = False
 
 
 def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
@@ -196,7 +198,7 @@ def traced_groups(blame: HostBlame, names: OpNamer) -> list[FunctionGroup]:
     file, function, line = max((frame for frame in lines if frame[:2] == found), key=lines.__getitem__)
     name = f"${file.rpartition('/')[2]}:{line} {function.replace('.<locals>', '')}"
     most = tuple(kind for kind, _ in times.most_common(3))
-    return [FunctionGroup(name, inside[found], blame.by_part(rows), most, inside[found], 0, blame.growth(rows))]
+    return [FunctionGroup(name, inside[found], blame.by_part(rows), most, inside[found], 0, blame.growth(rows), True)]
 
 
 def largest_group(blame: HostBlame, parts: Collection[int]) -> HostGroup | None:

@@ -116,9 +116,10 @@ _PATTERNS = (
     ),
     (
         Purpose.CHECKPOINT,
+        r"^<built-in function (?:replace|rename)>\Z|"  # of files: what is written whole or not at all
         rf"{_PY}(?:_?pickle|marshal) dump\Z|{_PY}(?:_?pickle|cloudpickle|_?dill|numpy_pickle)\.py:\d+ dump\Z"
         rf"|{_PY}_?npyio(?:_impl)?\.py:\d+ _?save\w*\Z|{_PY}format\.py:\d+ write_array\Z|{_PY}numpy save\w*\Z"
-        rf"|{_PY}serialization\.py:\d+ (?:_?save|_legacy_save|to_bytes|msgpack_serialize)\Z"
+        rf"|{_PY}serialization\.py:\d+ (?:_?save|_legacy_save|_?load|_legacy_load|to_bytes|msgpack_serialize)\Z"
         rf"|{_PY}\w*(?:checkpointer|checkpoint_manager|checkpoint_handler)\.py:\d+ "
         rf"|{_PY}checkpoints?\.py:\d+ (?:save|write|_write|save_checkpoint\w*|restore\w*|read)\Z"
         rf"|{_PY}checkpoint_management\.py:\d+ |{_PY}model_checkpoint\.py:\d+ "
@@ -259,6 +260,7 @@ _PATTERNS = (
     (
         Purpose.FILE,
         rf"{_PY}(?:gzip|bz2|lzma|zipfile|tarfile|_compression)\.py:\d+ |{_PY}zipfile/"
+        r"|^<built-in function (?:remove|unlink|f(?:data)?sync|truncate|copyfile|sendfile|stat)>\Z"
         rf"|{_PY}_?npyio(?:_impl)?\.py:\d+ load|{_PY}format\.py:\d+ read_\w+\Z"
         rf"|{_PY}(?:readers|parquet)\.py:\d+ read_\w+\Z|[/.$](?:h5py|pyarrow|soundfile|fsspec|zarr)/|"
         + _c(

@@ -304,7 +304,7 @@ def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) ->
         "wall time of the function and of the ops that it launches, per step; at most that, if they are not needed",
         "medium",
         evidence,
-        advice_of_function(group.ops),
+        advice_of_function(group.ops, traced=group.traced),
         (host,),
         lost.segments,
     )
@@ -466,16 +466,13 @@ def _where(group: OpGroup) -> str:
     """The place of a group, and those that share its time: "54% in train.py:41 denoise, 43% in train.py:35 encode";
     else the last functions that it is all in, from the jitted one on: "train.py:41, in next_token > attend".
     """
-    places, program = group.places[:2], _PROGRAM.match(group.framework)
-    if not places and " " not in group.place and program:
-        jitted = program[1]
-        last = max((i for i, one in enumerate(group.path) if one == jitted), default=len(group.path))
-        told = f"in {' > '.join((jitted, *group.path[last + 1 :][-MOST_FUNCTIONS:]))}"
-    elif group.place and len(places) == 1 and places[0][0].startswith(group.place):
+    places, program, inside = group.places[:2], _PROGRAM.match(group.framework), ""
+    if group.place and len(places) == 1 and places[0][0].startswith(group.place):
         return places[0][0]
-    else:
-        told = ", ".join(f"{share:.0%} in {place}" for place, share in places)
-    return ", ".join(filter(None, (group.place, told)))
+    if program and not any(" " in place for place in (group.place, *(place for place, _ in places))):
+        last = max((i for i, one in enumerate(group.path) if one == program[1]), default=len(group.path))
+        inside = f"in {' > '.join((program[1], *group.path[last + 1 :][-MOST_FUNCTIONS:]))}"
+    return ", ".join(filter(None, (group.place, *(f"{share:.0%} in {place}" for place, share in places), inside)))
 
 
 def busy_with(run: RunView, gathered: Sequence[Blamed | None]) -> str:

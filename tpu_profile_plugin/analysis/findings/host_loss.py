@@ -22,6 +22,7 @@ class HostLoss:
       what: what the finding's title tells of it; this and `harmless` may have the placeholders of `verdict`.
       evidence: what shows it, without the time itself.
       advice, confidence, reason: as in `Finding`.
+      beside: some of it is computation that shares its processor.
       harmless: why it is no finding however long it takes; "" if it may be one; lacking: what the profile lacks then.
     """
 
@@ -33,6 +34,7 @@ class HostLoss:
     reason: str = ""
     harmless: str = ""
     lacking: Reason | None = None
+    beside: bool = False
 
     @property
     def ps(self) -> int:

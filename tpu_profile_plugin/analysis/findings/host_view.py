@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import HostBudget, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import HostReader, Keep
+from tpu_profile_plugin.analysis.budget.processors import processors
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget, merge_budgets
 from tpu_profile_plugin.analysis.common.planes import Preprocessed, host_plane
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, times_of
@@ -104,6 +105,16 @@ class HostView:
                     found[category] += covered_within(*mine, *inside).sum()
                     found[-1] += covered_within(*mine, *device.between).sum()
         return found
+
+    def beside(self, times: Times, *, few: int | None = 1) -> I64:
+        """What other threads take of the computation of CPUs, as of `by_part`; `times`: when they work.
+
+        Half of the computation meanwhile where all share one processor, or have `few` (None: unknown), else nothing.
+        """
+        alone = self.on_cpus and self.plane is not None and processors(self.plane) in (1, few)
+        computing = self.by_part([times] * len(self.devices), (part.COMPUTE, part.DATA_MOVEMENT) if alone else ())
+        half: I64 = computing // 2
+        return half
 
     @cached_property
     def marks(self) -> tuple[I64, I64]:

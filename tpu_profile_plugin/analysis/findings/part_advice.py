@@ -53,11 +53,11 @@ def advice_within(calls: Sequence[str], otherwise: Advice) -> Advice:
     return led(told, otherwise) if told else otherwise
 
 
-def advice_of_function(kinds: Sequence[str]) -> Advice:
-    """For a function beside the model, by the kinds of ops that it launches."""
+def advice_of_function(kinds: Sequence[str], *, traced: bool = False) -> Advice:
+    """For a function beside the model, by the kinds of ops that it launches; `traced`: that a compiler did."""
     if any(map(_SCALARS.search, kinds)):
         return SCALARS
-    return _of_kind(kinds[0], "function") if kinds else HOST
+    return _of_kind(kinds[0], "traced function" if traced else "function") if kinds else HOST
 
 
 def advice_of_ops(nature: Nature, kind: str, within: str = "", *, ordinary: bool, often: bool = False) -> Advice:

@@ -49,6 +49,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "input_bound": (HOST, INPUT),
     "output_bound": (DEVICES, HOST),
     "slow_host_code": (HOST, FRAMES),
+    "busy_thread": (HOST, FRAMES),
     "exposed_copy": (DEVICES,),
     "sparse_core_wait": (DEVICES,),
     "barrier": (DEVICES,),

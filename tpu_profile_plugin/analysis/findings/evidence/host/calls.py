@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, dep
 from tpu_profile_plugin.analysis.budget.categories import IDLE_HOST
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.budget.host_time import MainThread
+from tpu_profile_plugin.analysis.budget.other_threads import OtherThreads
 from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose, purposes
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
@@ -102,6 +103,13 @@ def main_thread_of(host: HostView) -> MainThread:
     steps = host.shown.steps
     assert steps is not None
     return host.reader.main(int(steps.begin_ps.min()), int(steps.end_ps.max()), steps.evidence)
+
+
+@once
+def other_threads(host: HostView) -> OtherThreads:
+    """The Python functions beside those of the main thread."""
+    assert host.plane is not None
+    return OtherThreads.of(host.space, host.plane, host.reader.time.main)
 
 
 @once

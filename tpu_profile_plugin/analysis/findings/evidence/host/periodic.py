@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,17 +19,17 @@ from tpu_profile_plugin.analysis.budget.categories import (
     PARTS,
     PEER_TRANSFER,
 )
+from tpu_profile_plugin.analysis.budget.garbage import COLLECT, collections
 from tpu_profile_plugin.analysis.budget.host_names import is_user_frame
-from tpu_profile_plugin.analysis.budget.host_time import MainThread
 from tpu_profile_plugin.analysis.budget.purpose import RUNTIME, Purpose, purpose
 from tpu_profile_plugin.analysis.common.rows import sums_by
-from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, no_time, times_of, total
-from tpu_profile_plugin.analysis.devices.model import Device, busy
+from tpu_profile_plugin.analysis.common.spans import Times, covered_within, intersect, join, no_time, total
+from tpu_profile_plugin.analysis.devices.model import busy
+from tpu_profile_plugin.analysis.devices.rare_programs import RarePrograms, rare_programs
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of, named_part
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once, until_next
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
-from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, step_outliers
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
@@ -323,73 +323,3 @@ def _evaluation(call: str) -> Purpose:
 
 def _evaluation_of(rare: RarePrograms) -> Purpose:
     return _evaluation(f"PjitFunction({rare.name.removeprefix('jit_')})") if rare.name else Purpose.UNKNOWN
-
-
-RARE = 0.05
-"""Largest share of a program in the devices' time in the other steps: its end may reach into the next step. A step's
-own programs have more there, even if the host only waits for the devices in the selected steps."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RarePrograms:
-    """When such programs ran, and the name of the one with most time, without number; "" if it is not a program."""
-
-    times: Times = field(default_factory=no_time)
-    name: str = ""
-
-
-def rare_programs(device: Device, programs: HloPrograms, chosen: Times, others: Times) -> RarePrograms:
-    """What a device runs in the chosen steps and hardly in the others: programs, or ops if it runs no programs."""
-    if not len(device.runs):
-        return RarePrograms()
-    keys: dict[int | str, int] = {}
-    key = np.array([keys.setdefault(op.program or op.name, len(keys)) for op in device.ops], np.int64)[device.runs.op]
-    spent, elsewhere = (_by_key(device, key, len(keys), windows) for windows in (chosen, others))
-    rare = (elsewhere <= RARE * elsewhere.sum()) & (spent > elsewhere)
-    if not rare.any():
-        return RarePrograms()
-    runs = rare[key]
-    most = list(keys)[int(np.where(rare, spent, 0.0).argmax())]
-    module = programs.modules.get(most) if isinstance(most, int) else None
-    name = module.name.partition("(")[0] if module is not None else ""
-    return RarePrograms(times_of(device.runs.begin_ps, device.runs.end_ps, runs), name)
-
-
-def _by_key(device: Device, key: np.ndarray, count: int, windows: Times) -> F64:
-    inside = covered_within(*windows, device.runs.begin_ps, device.runs.end_ps)
-    return np.bincount(key, weights=inside, minlength=count).astype(np.float64)
-
-
-_CALLBACK = re.compile(r"\$(?:\S*/)?__init__\.py:\d+ _xla_gc_callback\Z")
-"""JAX's entry in `gc.callbacks`: Python calls it when a collection begins, and again when it ends."""
-COLLECT = "$gc collect"
-"""A call of gc.collect()."""
-
-
-def collections(main: MainThread) -> Times:
-    """Calls of gc.collect, and collections that Python begins by itself; these only where JAX is told of them.
-
-    They last from the end of a callback to the begin of the next, in pairs, as long as no other function begins between
-    them: while garbage is collected none does.
-    """
-    levels = main.levels
-    if not levels.begin_ps:
-        return no_time()
-    begin, end, name = (np.concatenate(column) for column in (levels.begin_ps, levels.end_ps, levels.name))
-    callback = _named(main, _CALLBACK.match)[name]
-    calls = times_of(begin, end, _named(main, COLLECT.__eq__)[name])
-    row = np.flatnonzero(callback)
-    if not len(row):
-        return calls
-    row = row[np.argsort(begin[row], kind="stable")]
-    others = np.sort(begin[_named(main, re.compile(r"\$").match)[name] & ~callback])
-    begin, end = begin[row], end[row]
-    apart = np.searchsorted(others, begin[1:]) > np.searchsorted(others, end[:-1])
-    first = np.flatnonzero(np.append(True, apart))
-    place = np.arange(len(row)) - np.repeat(first, np.diff(np.append(first, len(row))))
-    opens = np.flatnonzero((place[:-1] % 2 == 0) & ~apart)
-    return join(calls, times_of(end[opens], begin[opens + 1]))
-
-
-def _named(main: MainThread, matches: Callable[[str], object]) -> Bools:
-    return np.array([bool(matches(name)) for name in main.names], np.bool_)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.planes import events_named, events_of_lines, recorded_lines
+from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
+from tpu_profile_plugin.analysis.budget.categories import members
+from tpu_profile_plugin.analysis.common.planes import events_named, events_of_lines, recorded_lines, spans_at
+from tpu_profile_plugin.analysis.common.spans import union
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
-from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
-from tpu_profile_plugin.analysis.tf_data import Pipeline, Stage, bottleneck_facts, data_calls, summarize_tf_data
+from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, LEAST_SHARE, lost_to
+from tpu_profile_plugin.analysis.tf_data import (
+    Pipeline,
+    Stage,
+    bottleneck_facts,
+    data_calls,
+    has_iterators,
+    summarize_tf_data,
+)
 from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns.arrays import I64
 
 _THREADS = "tf_data_"
 """Names of threads that only pipelines use begin with it."""
@@ -48,21 +60,40 @@ class PipelineOps:
         return self.most_ps / self.total_ps
 
 
-def pipeline_ops(plane: Plane) -> PipelineOps | None:
-    """The ops of a host's pipelines; None if they ran on threads that others use as well."""
+def _op_rows(plane: Plane) -> I64:
+    """Events of ops on threads that only pipelines use."""
     named = np.array([name.startswith(_THREADS) for name in plane.lines.name], np.bool_) & recorded_lines(plane)
     rows = events_of_lines(plane, np.flatnonzero(named).tolist())
+    ops = np.array([_OP.match(name) is not None for name in plane.event_metadata.names], np.bool_)
+    found: I64 = rows[ops[plane.events.metadata[rows]]]
+    return found
+
+
+@once
+def input_time(host: HostView) -> tuple[I64, bool]:
+    """The time that devices wait for input, by part of the time budget and summed over steps and devices, with what
+    pipelines of tf.data take of the computation of CPUs; and whether that is a part of it that counts.
+    """
+    waits = host.blame.by_part(np.isin(host.blame.part % BETWEEN, members("input")))
+    plane = host.plane
+    if plane is None or not plane.decoded or not host.on_cpus or not has_iterators(plane):
+        return waits, False
+    beside = host.beside(union(*spans_at(plane, _op_rows(plane))))
+    return waits + beside, bool(beside.sum() > LEAST_SHARE * waits.sum())
+
+
+def pipeline_ops(plane: Plane) -> PipelineOps | None:
+    """The ops of a host's pipelines; None if they ran on threads that others use as well."""
+    rows = _op_rows(plane)
     time = np.zeros(len(plane.event_metadata), np.int64)
     np.add.at(time, plane.events.metadata[rows], plane.events.duration_ps[rows])
-    types: dict[str, int] = {}
+    types = Counter[str]()
     for row in np.flatnonzero(time).tolist():
-        if op := _OP.match(plane.event_metadata.names[row]):
-            types[op["type"]] = types.get(op["type"], 0) + int(time[row])
+        types[plane.event_metadata.names[row].rpartition(":")[2]] += int(time[row])
     if not types:
         return None
-    most = max(types, key=lambda name: types[name])
-    python_ps = sum(ps for name, ps in types.items() if _PYTHON.match(name))
-    return PipelineOps(sum(types.values()), most, types[most], python_ps)
+    (most, most_ps), *_ = types.most_common(1)
+    return PipelineOps(types.total(), most, most_ps, sum(ps for name, ps in types.items() if _PYTHON.match(name)))
 
 
 def passes(plane: Plane) -> int:
@@ -142,9 +173,8 @@ class Slowest:
 def slowest_stage(host: HostView) -> Slowest | None:
     """The slowest transformation; None unless devices wait for input and a pipeline of tf.data has a bottleneck."""
     plane = host.plane
-    if plane is None or lost_to(host.time, "idle_input").share < INPUT_SHARE:
-        return None
-    if not any(name.startswith("Iterator::") for name in plane.declared.event_metadata.names):
+    least = INPUT_SHARE * host.time.base_ps * host.time.cells
+    if plane is None or (lost_to(host.time, "idle_input").share < INPUT_SHARE and input_time(host)[0].sum() < least):
         return None
     calls = data_calls(host.space)
     pipelines = summarize_tf_data(host.space, calls, SEEN_ITERATORS).pipelines

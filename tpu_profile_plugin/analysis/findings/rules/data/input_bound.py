@@ -4,8 +4,9 @@ Fires if waiting for input and copies to the device take at least {INPUT_SHARE:.
 {ON_CPUS:.0%} of CPUs unless a fault of a tf.data pipeline is known; with high confidence from {INPUT_SHARE_HIGH:.0%}.
 Uploads that nothing hides belong to `repeated_transfer`.
 
-Prepare batches ahead of the step, in parallel, and send the next batch to the device early. A pipeline of tf.data that
-does both gains from less work per element: the settings and ops that it recorded tell.
+Prepare batches ahead of the step, in parallel, and send the next batch to the device early. Of tf.data the slowest
+transformation is named: that it works on one element at a time, or only when the program asks for one, if it takes at
+least {BOTTLENECK_SHARE:.0%} of the longest call; else settings and ops tell how to do less per element.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, largest_group
 from tpu_profile_plugin.analysis.blame.stacks import with_callees
-from tpu_profile_plugin.analysis.budget.categories import members
+from tpu_profile_plugin.analysis.budget.categories import COMPUTE, members
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
-from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import slowest_stage
+from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import input_time, slowest_stage
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
@@ -34,10 +35,14 @@ from tpu_profile_plugin.analysis.findings.part_advice import PARTS, advice_withi
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, most_in, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.data import repeated_transfer
 from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
+    BOTTLENECK_SHARE as BOTTLENECK_SHARE,
+)
+from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
     advice_of,
     faulty,
-    is_python,
+    in_turn,
     of_stage,
+    said,
     stage_share,
 )
 from tpu_profile_plugin.analysis.findings.rules.host.python_lock import holding
@@ -63,12 +68,12 @@ def gather(host: HostView) -> HostLoss | None:
     Events are only read if devices wait for input for `INPUT_SHARE` of the steps.
     """
     steps, lost = host.steps, lost_to(host.time, "input")
-    rows = np.isin(host.blame.part % BETWEEN, members("input"))
-    by_part = host.blame.by_part(rows)
-    if steps is None or lost.share < INPUT_SHARE:
+    rows, all_ps = np.isin(host.blame.part % BETWEEN, members("input")), host.time.base_ps * host.time.cells
+    by_part, beside = input_time(host)
+    if steps is None or by_part.sum() < INPUT_SHARE * all_ps:
         return HostLoss(by_part, "", (), ADVICE) if host.summary.input_events or lost.ps > 0 else None
     between = lost.ps > 2 * host.time.part_ps("input")
-    sent, all_ps = repeated_transfer.of_its_own(host), host.time.base_ps * host.time.cells
+    sent = repeated_transfer.of_its_own(host)
     if sent is not None:
         by_part = np.maximum(by_part - sent.by_part, 0)
         if by_part.sum() < INPUT_SHARE * all_ps:
@@ -99,16 +104,14 @@ def gather(host: HostView) -> HostLoss | None:
         what += f", until {shown(other)} ends on another thread"
         evidence.append(Evidence("Ends on another thread when the wait does", shown(other)))
     if slowest is not None:
-        name, advice = slowest.shown, advice_of(slowest)
-        if is_python(slowest):
-            name = f"the Python function of {'the pipeline' if slowest.is_buffer else slowest.name}"
-        what = f"; the slowest transformation is {name}"
+        what, advice = said(slowest), advice_of(slowest)
     taken, harmless = by_part.sum() / max(all_ps, 1), ""
     prepared = activity(name) != Activity.UPLOAD and (taken < ON_CPUS if slowest is None else not faulty(slowest))
     if host.on_cpus and prepared:
         harmless = "Waits for input take {share} of the {base}; it is prepared on the same processors."
-    high = taken >= INPUT_SHARE_HIGH
-    return HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium", harmless=harmless)
+    high = taken >= INPUT_SHARE_HIGH or (slowest is not None and in_turn(slowest))
+    found = HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium", harmless=harmless)
+    return replace(found, beside=beside)
 
 
 def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int, tuple[str, ...]]:
@@ -175,17 +178,22 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
     """The verdict on waits for input, without repeated uploads."""
     if not run.present(gathered):
         return Silence("No input events recorded.", False)
+    known = [one for one, _ in run.present(gathered)]
+    takes = f"{run.waiting} {{share}} of the {{base}} for input"
+    if any(one.beside for one in known):
+        takes = "Input takes {share} of the {base}, with what its threads take of the processor"
     return verdict(
         run,
         gathered,
-        title=f"{run.waiting} {{share}} of the {{base}} for input{{what}}",
+        title=takes + "{what}",
         label="Time lost to input",
-        formula="waits for input and copies to the device, per step and device",
+        formula="waits for input and copies to the device, and half of what CPUs compute while pipelines work on the "
+        "same processor, per step and device",
         nothing="",
         little=f"{run.waiting} {{share}} of the {{base}} for input.",
         least=INPUT_SHARE,
-        group="input",
+        group="" if any(one.by_part[COMPUTE] for one in known) else "input",
     )
 
 
-RULE = Rule("input_bound", "Waiting for input", judge, gather, ("sequential_input",))
+RULE = Rule("input_bound", "Waiting for input", judge, gather)

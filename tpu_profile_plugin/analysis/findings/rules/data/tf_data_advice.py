@@ -9,10 +9,13 @@ from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
+from tpu_profile_plugin.units import PS_PER_MS
 
 PYTHON_SHARE = 0.50
 """Least share of the pipelines' op time in Python functions that makes them the cause: most of it, so that the rest
 alone would be at least twice as fast."""
+BOTTLENECK_SHARE = 0.30
+"""Least share of a slow call that its slowest transformation must take itself to be named as the cause."""
 _WORKERS = "Give a keras.utils.PyDataset workers and use_multiprocessing=True."
 PAGE = "tf_data_bottleneck_analysis"
 
@@ -24,7 +27,23 @@ def is_python(worst: Slowest) -> bool:
 
 def faulty(worst: Slowest) -> bool:
     """Whether a known transformation takes the time, rather than a buffer that waits for threads."""
-    return is_python(worst) or not worst.is_buffer
+    return in_turn(worst) or is_python(worst) or not worst.is_buffer
+
+
+def said(worst: Slowest) -> str:
+    """What the slowest transformation does, for the end of a title: that it runs one element at a time, if it does."""
+    if worst.remade:
+        return ": a new iterator in each step fills its buffers again"
+    if in_turn(worst):
+        how = "one element at a time" if worst.alone else "only when the program asks for an element"
+        return f": {worst.name} runs {how}"
+    named = f"the Python function of {'the pipeline' if worst.is_buffer else worst.name}"
+    return f"; the slowest transformation is {named if is_python(worst) else worst.shown}"
+
+
+def in_turn(worst: Slowest) -> bool:
+    """Whether it works on one element at a time, or not ahead of the program, for much of the longest call."""
+    return worst.remade or (worst.share >= BOTTLENECK_SHARE and (worst.alone or worst.late))
 
 
 def advice_of(worst: Slowest) -> Advice:
@@ -93,6 +112,7 @@ def of_stage(worst: Slowest, host: str) -> list[Evidence]:
         evidence.append(Evidence("Batches that prefetch holds", worst.buffer, "", PAGE, page))
     if worst.passes > 1:
         evidence.append(Evidence("Passes over the data begun so far", worst.passes))
+    evidence.append(Evidence("Mean wait of the program for a batch", worst.mean_ps / PS_PER_MS, "ms", PAGE, page))
     if worst.ops is not None:
         label = f"{worst.ops.most}, of the op time of input pipelines"
         evidence.append(Evidence(label, 100 * worst.ops.most_share, "%"))

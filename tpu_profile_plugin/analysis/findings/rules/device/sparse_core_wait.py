@@ -39,7 +39,8 @@ def gather(host: HostView) -> OpKind | Silence:
         times[part] = int(host.ops.self_ps[rows].sum())
     infeed, outfeed, wait = times.values()
     wait = infeed - min(infeed, outfeed) if infeed else wait
-    return OpKind(work_of(host).counted_ps + wait, wait, wait)
+    whole = work_of(host).counted_ps + wait
+    return OpKind(whole, wait, wait, wait / max(whole, 1))
 
 
 def judge(run: RunView, parts: Sequence[OpKind | Silence]) -> Finding | Silence:

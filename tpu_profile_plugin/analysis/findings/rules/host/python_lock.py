@@ -10,7 +10,6 @@ Move the other thread's work to a process, or into code that does not need Pytho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from tpu_profile_plugin.analysis.common.planes import spans_at
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE, NO_FRAMES
 from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes
 from tpu_profile_plugin.analysis.common.spans import Times, contains, covered_within, no_time, times_of, total, union
-from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import Calls, calls_of, other_threads
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
@@ -30,7 +29,6 @@ from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, 
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, lasting, shown, timeline
 from tpu_profile_plugin.analysis.findings.run_view import RunView
-from tpu_profile_plugin.columns import EventFilter, Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS
 
@@ -45,7 +43,6 @@ AT_ONCE_PS, AT_ONCE = PS_PER_MS, 0.1
 """A thread that waits for a lock goes on so soon after it was released, or in this share of its wait: it may have work
 of its own in the same function."""
 
-_PYTHON = "$", "<built-in "
 _WAITS = Purpose.LOCK, Purpose.QUEUE
 
 
@@ -59,7 +56,7 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
     if host.plane is None or len(begin) < FEWEST or 2 * int((end - begin).sum()) < least_ps:
         return ""
     soon = np.maximum(AT_ONCE_PS, (AT_ONCE * (end - begin)).astype(np.int64))
-    threads, best = Threads.of(host, host.plane), ("", np.iinfo(np.int64).max)
+    threads, best = other_threads(host), ("", np.iinfo(np.int64).max)
     names = threads.plane.event_metadata.names
     events = np.concatenate([no_rows(), *threads.rows])
     metadata = threads.plane.events.metadata[events]
@@ -78,53 +75,6 @@ def holding(host: HostView, waits: Times, least_ps: int) -> str:
                 told = names[one], total((since, until))
                 best = min(best, told, key=lambda it: it[1] / (1 + is_user_frame(it[0])))
     return best[0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Threads:
-    """Python functions of the other threads, and those written in C: `rows` of events per thread, by begin."""
-
-    plane: Plane
-    rows: tuple[I64, ...]
-
-    @classmethod
-    def of(cls, host: HostView, plane: Plane) -> Threads:
-        """The threads of a host."""
-        if not plane.decoded:
-            (plane,) = host.space.filtered(EventFilter(plane, event=lambda name: name.startswith(_PYTHON)))
-        names = plane.event_metadata.names
-        python = np.array([name.startswith(_PYTHON) for name in names], np.bool_)
-        main, rows = host.reader.time.main, []
-        for line, name in enumerate(plane.lines.name):
-            if (int(plane.lines.id[line]), name) != main:
-                events = plane.lines.events_of(line)
-                rows.append(events.start + np.flatnonzero(python[plane.events.metadata[events]]))
-        return cls(plane, tuple(one for one in rows if len(one)))
-
-    def busiest(self, begin: I64, end: I64) -> tuple[I64, I64]:
-        """Per pause the thread that calls most functions, -1 if none calls many; and how many."""
-        thread, calls = np.full(len(begin), -1, np.int64), np.zeros(len(begin), np.int64)
-        least = DENSE_PER_MS * (end - begin) / PS_PER_MS
-        events = self.plane.events
-        frames = np.array([name.startswith("$") for name in self.plane.event_metadata.names], np.bool_)
-        for number, rows in enumerate(self.rows):
-            at = np.sort(events.begin_ps[rows[frames[events.metadata[rows]]]])
-            count = np.searchsorted(at, end) - np.searchsorted(at, begin)
-            better = (count >= least) & (count > calls)
-            thread[better], calls[better] = number, count[better]
-        return thread, calls
-
-    def function(self, thread: int, begin: int, end: int) -> str:
-        """What a thread runs most of a time: of the program's own functions, if there are any."""
-        rows = self.rows[thread]
-        since, until = spans_at(self.plane, rows)
-        inside = (since < end) & (until > begin)
-        names, metadata = self.plane.event_metadata.names, self.plane.events.metadata[rows[inside]]
-        length = np.minimum(until[inside], end) - np.maximum(since[inside], begin)
-        sums = np.bincount(metadata, weights=length.astype(np.float64), minlength=len(names))
-        own = np.array([is_user_frame(name) for name in names], np.bool_)
-        sums = np.where(own, sums, 0) if sums[own].any() else sums
-        return names[int(sums.argmax())]
 
 
 STALL_MS = STALL_PS / PS_PER_MS
@@ -150,8 +100,8 @@ def gather(host: HostView) -> HostLoss | None:
     (begin, end), after, usual_ps = _pauses(calls, host.marks)
     if len(begin) < FEWEST:
         return None
-    threads = Threads.of(host, host.plane)
-    thread, count = threads.busiest(begin, end)
+    threads = other_threads(host)
+    thread, count = threads.busiest(begin, end, DENSE_PER_MS)
     busy = thread >= 0
     if busy.sum() < max(FEWEST, EXPLAINED * len(busy)):
         return None

@@ -116,7 +116,7 @@ def gather(host: HostView) -> tuple[HostLoss, bool] | None:
         what = f"Compilation takes {{share}} of the {{base}}: {name} was compiled {count} times{changed_first}"
     elif traced:
         what = f"Tracing takes {{share}} of the {{base}}: {traced[0][0]} was traced {traced[0][1]} times"
-    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE)
+    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE) + host.beside(times)
     little = spent.sum() < (COMPILE_LEAST if several else COMPILE_SHARE) * host.time.cells * host.time.base_ps
     harmless = f"Compilation takes {{share}} of the {{base}}, in {in_steps} of {steps} steps." if little else ""
     return HostLoss(spent, what, tuple(evidence), advice, harmless=harmless), again
@@ -150,7 +150,8 @@ def judge(run: RunView, gathered: Sequence[tuple[HostLoss, bool] | None]) -> Fin
         [one and one[0] for one in gathered],
         title="{what}",
         label="Idle during compilation and tracing" if run.has_devices else "Compilation and tracing",
-        formula="idle time during compilation and tracing, per step and device; without devices, the time of both",
+        formula="idle time during compilation and tracing, and half of what CPUs compute meanwhile on one processor, "
+        "per step and device; without devices, the time of both",
         nothing=f"Nothing was compiled in {run.steps} steps.",
         little="",
         least=0.0,

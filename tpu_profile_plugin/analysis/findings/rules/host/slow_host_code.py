@@ -106,7 +106,7 @@ def slow_code(host: HostView, ops: Launched | None) -> HostLoss | None:
         share = 100 * most.ps / max(int(by_part.sum()), 1)
         evidence.insert(1, Evidence("Because of this function, of that time", share, "%"))
     evidence.append(lasting("Longest wait", host.name, window))
-    traced = most.name.startswith("$")
+    traced = most.name.startswith(("$", "<built-in "))
     if not traced:
         evidence.append(again(host.summary.frameworks))
     if not most.name and host.devices:

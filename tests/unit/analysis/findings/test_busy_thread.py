@@ -1,0 +1,94 @@
+"""Work beside computation on the same processor: other threads' Python, compilation and input pipelines."""
+
+from __future__ import annotations
+
+import pytest
+from builders.profiles.planted import cpu, evidence, finding, reason, tf_loop
+
+MAIN, OPS = "0 995 $train.py:5 step\n0 10 PjitFunction(f)", "10 900 dot.1"
+
+
+def beside(*lines, pools=("tf_XLAEigen/1",), main=MAIN, ops=OPS):
+    """Four steps of 1 ms, each with 900 us of computation; `lines`: BEGIN LENGTH NAME in us of one other thread."""
+    text = [cpu(main, ops, steps=4)]
+    for number, pool in enumerate(pools, 20):
+        text.append(f"line {number} {pool}\n0us +1us pool")
+    text.append("line 40 feeder")
+    text += [f'{begin}us +{length}us "{name}"' for begin, length, name in lines]
+    return "\n".join(text)
+
+
+def preparing(waits=0):
+    """A thread that prepares frames, and waits for so many us of each ms."""
+    lines = [(0, 4000, "$feeder.py:7 run")]
+    for at in range(0, 4000, 1000):
+        lines += [(at, 1000 - waits, "$feeder.py:20 resize"), (at + 1000 - waits, waits, "$threading.py:355 wait")]
+    return [line for line in lines if line[1]]
+
+
+def test_a_thread_that_prepares_without_end():
+    found = finding("busy_thread", beside(*preparing()))
+    assert found["title"] == (
+        "Another thread runs Python all the time and takes up to 45.0% of the step from computation: "
+        "feeder.py:20 resize"
+    )
+    assert found["saving_ps_per_step"] == 450 * 10**6
+    assert evidence(found) == {
+        "Half of the computation meanwhile, of the step": pytest.approx(45.045, abs=0.01),
+        "Half of the computation meanwhile per step": 0.45,
+        "Function on the other thread": "feeder.py:20 resize",
+        "Without waiting, of the steps": 100.0,
+    }
+    assert found["advice"].startswith("Let the thread wait for what it needs")
+
+
+def test_a_thread_that_polls():
+    """It waits in all of its calls, but for a moment each."""
+    calls = [(at, 100, "$time sleep") for at in range(0, 4000, 100)]
+    found = finding("busy_thread", beside((0, 4000, "$feeder.py:7 run"), *calls))
+    assert found["title"].endswith("feeder.py:7 run, 10 calls per ms")
+    seldom = [(at, 500, "$time sleep") for at in range(0, 4000, 500)]
+    assert finding("busy_thread", beside((0, 4000, "$feeder.py:7 run"), *seldom)) is None
+
+
+@pytest.mark.parametrize(("waits", "fires"), [(290, True), (310, False)])
+def test_a_thread_that_waits_for_room_works_for_what_is_used(waits, fires):
+    assert (finding("busy_thread", beside(*preparing(waits))) is not None) == fires
+
+
+@pytest.mark.parametrize(
+    ("pools", "fires"), [((), True), (("tf_XLAEigen/1",), True), (("tf_XLAEigen/1", "tf_XLAEigen/2"), False)]
+)
+def test_more_than_one_processor_has_room_for_another_thread(pools, fires):
+    assert (finding("busy_thread", beside(*preparing(), pools=pools)) is not None) == fires
+
+
+def test_without_functions_nothing_is_known():
+    text = beside(*preparing(), main="0 10 PjitFunction(f)").replace("$", "")
+    assert "Python functions were not recorded" in reason("busy_thread", text)
+
+
+@pytest.mark.parametrize(
+    ("pools", "share"), [(("tf_XLAEigen/1",), "40.0%"), (("tf_XLAEigen/1",) * 2, "10.0%"), ((), "10.0%")]
+)
+def test_compilation_beside_computation_on_one_processor_costs_half_of_it(pools, share):
+    """The first 100 us of 700 are idle; of the other 600, half are lost."""
+    main = "0 995 $train.py:5 step\n0 700 backend_compile_and_load\n705 10 PjitFunction(f)"
+    found = finding("recompilation", beside(pools=pools, main=main, ops="100 890 dot.1"))
+    assert found["title"].startswith(f"Compilation takes {share} of the step")
+
+
+@pytest.mark.parametrize(("threads", "share"), [(1, "30.0%"), (2, "10.0%")])
+def test_pipelines_beside_computation_on_one_processor_cost_half_of_it(threads, share):
+    """Each step waits 100 us, and the pipeline's ops take 400 us while it computes."""
+    root = 'Iterator::Root {id=1, name=&"root"}'
+    stage = 'Iterator::Root::ParallelMapV2 {id=2, parent_id=1, name=&"map:2", parallelism=1, autotune="true"}'
+    main = f"0 100 IteratorGetNextOp::DoCompute\n0 100 {root}\n0 100 {stage}"
+    text = [tf_loop(main, "100 890 dense/MatMul:MatMul")]
+    for number in range(threads):
+        text.append(f"line {30 + number} tf_data_private_threadpool/{number}")
+        text += [f"{1000 * step + 200}us +400us decode/DecodePng:DecodePng" for step in range(4) if not number]
+        text += ["0us +1us x"] * bool(number)
+    found = finding("input_bound", "\n".join(text))
+    start = "Input takes" if threads == 1 else "Devices wait"
+    assert found["title"].startswith(f"{start} {share} of the step")
