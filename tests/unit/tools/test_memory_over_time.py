@@ -10,6 +10,7 @@ from builders.programs.buffers import allocation, assignment, buffer, instructio
 from builders.programs.hlo import op, program
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.tools.memory import over_time
 from tpu_profile_plugin.tools.memory.over_time import PROGRAM
 
 FILE = "/src/train.py"
@@ -136,7 +137,14 @@ def test_a_temporary_in_the_storage_of_a_result_leaves_it_once_it_has_outgrown_i
     assert ["g", False, "the same for every batch"] in rows(found["assumed"], "name", "scales", "why")
 
 
-@pytest.mark.parametrize("params", [{"instant": "5"}, {"fixed": "a"}, {"scaled": "1,-2"}, {"fixed": "1" * 11}])
+def test_so_many_buffers_are_chosen_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(over_time, "_MOST_CHOSEN", 2)
+    assert view(fixed=f"1,{'9' * 9}") == view(fixed="1")
+    with pytest.raises(BadRequest):
+        view(fixed="1,2,3")
+
+
+@pytest.mark.parametrize("params", [{"instant": "5"}, {"fixed": "a"}, {"scaled": "1,-2"}, {"fixed": "1" * 10}])
 def test_wrong_parameters_are_refused(params: dict[str, str]) -> None:
     with pytest.raises(BadRequest):
         view(**params)

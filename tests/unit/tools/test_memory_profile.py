@@ -289,6 +289,10 @@ def test_the_page_receives_numbers_and_no_texts_for_nothing() -> None:
 def test_without_free_memory_the_capacity_is_unknown() -> None:
     (memory,) = answer(TOOL, thread(event(1, "Allocation", 1, 1, 1000)), page=True)["memories"]
     assert (memory["peak"]["used"], memory["peak"]["capacity"]) == (1000, 0)
+    # It is known from another event.
+    events = event(1, "Allocation", 1, 1000, 1000), event(2, "Deallocation", 1, 700, 300)
+    (memory,) = answer(TOOL, thread(*events), page=True)["memories"]
+    assert (memory["peak"]["used"], memory["peak"]["free"], memory["peak"]["capacity"]) == (1000, 0, 1000)
 
 
 def test_several_hosts_are_refused() -> None:

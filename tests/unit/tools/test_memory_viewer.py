@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from builders.programs.hlo import op, program
 from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.analysis.memory.buffers import Block
 from tpu_profile_plugin.errors import CorruptProfile, NoData, NotFound
-from tpu_profile_plugin.tools.memory.memory_viewer import PALETTE, TOOL
+from tpu_profile_plugin.tools.memory.memory_viewer import PALETTE, TOOL, ShownBlock, drawing
 from tpu_profile_plugin.tools.payload import encode
 
 KIB = 1024
@@ -420,3 +422,24 @@ def test_of_equally_large_modules_of_one_host_the_first_in_the_file_is_shown() -
     text = profile(jit_f=whole(), jit_g=whole(), jit_h=whole())
     first = next(iter(hlo_programs(columns(text)).names.values()))
     assert module(text) == first
+
+
+def test_blocks_of_the_drawing_have_the_place_of_their_memory_and_time() -> None:
+    def block(offset: int, size: int, begin: int, end: int) -> ShownBlock:
+        return ShownBlock(Block(None, 0, offset, size, begin, end, 0), "#ffffff", "temporary")
+
+    page = encode(drawing("jit_f", [block(0, 3 * KIB, 1, 4), block(3 * KIB, 6 * KIB, 2, 3), block(0, KIB, 7, 7)]))
+    # Eight events are 1600 wide, 9 KiB are 900 high.
+    rectangles = re.findall(
+        r'<rect x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)".*?<title>(.*?)</title>', page.body.decode()
+    )
+    assert [tuple(map(float, one[:4])) for one in rectangles] == [
+        (200, 0, 800, 300),
+        (400, 300, 400, 600),
+        (1400, 0, 200, 100),
+    ]
+    assert rectangles[1][4] == "temporary: 0.006 MiB at 3072, events 2 to 3"
+    # Buffers without memory have no height.
+    empty = encode(drawing("jit_f", [block(0, 0, 0, 1)])).body.decode()
+    assert 'x="0.00" y="0.00" width="1600.00" height="0.00"' in empty
+    assert "<rect" not in encode(drawing("jit_f", [])).body.decode()

@@ -80,3 +80,11 @@ def test_description():
         "choices": ["program", "category"],
     }
     assert "choices" not in COUNT.describe()
+
+
+def test_numbers_of_64_bits():
+    number = Param("number", "int", 0, "Which.")
+    assert [number.parse(str(one)) for one in (2**63 - 1, 1 - 2**63)] == [2**63 - 1, 1 - 2**63]
+    for one in (2**63, -(2**63)):
+        with pytest.raises(BadRequest, match="64 bits"):
+            number.parse(str(one))

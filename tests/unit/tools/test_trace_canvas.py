@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.timeline import window
 from tpu_profile_plugin.analysis.timeline.host import host_trace
 from tpu_profile_plugin.compat.xprof import trace_viewer
 from tpu_profile_plugin.errors import BadRequest, NoData, OutOfRange
+from tpu_profile_plugin.tools.time.trace_viewer import canvas as canvas_module
 
 US = 1_000_000
 
@@ -156,6 +157,14 @@ def test_a_rectangle_has_wall_time_self_time_and_count_per_name():
 def test_a_rectangle_over_hosts_adds_up():
     rows, _ = added(RECTANGLE, RECTANGLE, areas="1701.9.0.0,2701.7.1.9")
     assert rows == [("inner", 3, 57, 52, 7, 30), ("leaf", 1, 5, 5, 5, 5)]
+
+
+def test_so_many_areas_at_most(monkeypatch):
+    monkeypatch.setattr(canvas_module, "MOST_AREAS", 2)
+    two = "701.7.0.2,701.9.0.4294967295"
+    assert len(added(RECTANGLE, areas=two)[0]) == 3
+    with pytest.raises(BadRequest, match="areas"):
+        added(RECTANGLE, areas=f"{two},701.8.0.0")
 
 
 @pytest.mark.parametrize("areas", ["701.7", "701.7.0.x", "701.7.0.-1", "701.7.0.99999999999", "1.1.1.4294967296"])
@@ -326,6 +335,8 @@ SEARCHED = (
         ({"query": "copy"}, ["copy.1", "Copy.2"]),
         ({"query": "Copy", "case": 1}, ["Copy.2"]),
         ({"query": r"\.[12]$", "regex": "1"}, ["copy.1", "Copy.2"]),
+        ({"query": "^C", "regex": "1"}, ["copy.1", "Copy.2"]),
+        ({"query": "^C", "regex": "1", "case": 1}, ["Copy.2"]),
         ({"query": "deep", "args": "1"}, ["other"]),
         ({"query": "n: 42", "args": "true"}, ["other"]),
         ({"query": "deep"}, []),
