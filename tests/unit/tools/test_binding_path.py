@@ -102,6 +102,17 @@ def test_times_and_processes_of_several_hosts():
     assert (found["event_begin_ps"][at], found["steps"][0]["begin_ps"]) == (25 * US, 5 * US)
 
 
+def test_a_window_of_a_host_whose_clock_is_moved():
+    found = path(TEXT, TEXT, device="h1: GPU 0", clocks=f"h1:{5 * US}", start_time_ms=0.026, end_time_ms=0.034)
+    assert pieces(found) == [(25, 10, "Ops", "a")]
+
+
+def test_a_step_that_begins_later():
+    found = path(TEXT.replace("0us +50us train", "1us +49us train"))
+    assert found["steps"] == [{"name": "train 0", "begin_ps": 1 * US, "duration_ps": 49 * US}]
+    assert pieces(found) == [(1, 1, "Waits for host code", None), *ROWS[1:]]
+
+
 def test_a_host_without_devices_stands_for_one():
     text = TEXT[TEXT.index("plane 3") :]
     found = path(text)
@@ -118,6 +129,10 @@ def test_slack_says_what_it_is_of():
         ("exactly", 0, 16),
         ("exactly", 0, 8),
     ]
+    moved = path(TEXT, clocks=f"h0:{5 * US}")
+    assert moved["begin_ps"][load] == found["begin_ps"][load] + 5 * US
+    place = (found[one][load] for one in ("pid", "tid", "event"))
+    assert slack(TEXT, *place, clocks=f"h0:{5 * US}") == answers[0]
     # The row of the step, and a thread that nothing is known to wait for.
     assert slack(TEXT, 701, 9, 0)["why"] == "The recording does not tell what waits for events of this row."
     with pytest.raises(NoData, match="There is no event 5 on thread 9 of process 701"):

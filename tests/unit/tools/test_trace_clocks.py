@@ -9,8 +9,8 @@ from builders.timeline import streaming
 from builders.xspace_text import build
 
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.errors import BadRequest
-from tpu_profile_plugin.tools.time.trace_viewer.tool import TOOL
+from tpu_profile_plugin.errors import BadRequest, OutOfRange
+from tpu_profile_plugin.tools.time.trace_viewer.tool import TOOL, as_recorded, clock_shifts, ps
 
 US = 10**6
 HOST = 'plane 1 "/host:CPU"\nline 1 python @100us\n0us +10us f\n50us +5us g {x=1}'
@@ -41,6 +41,26 @@ def test_the_details_of_an_event_are_on_the_same_clock():
 def test_malformed_clocks_are_refused(clocks):
     with pytest.raises(BadRequest, match="clocks"):
         answer(TOOL, HOST, clocks=clocks)
+
+
+def test_clocks_move_by_a_day_at_most():
+    def shifts(clocks):
+        return clock_shifts(TOOL.query({"clocks": clocks}))
+
+    assert shifts(f"h0:{10**17},recorded,a:b:-{10**17},") == {"h0": 10**17, "a:b": -(10**17)}
+    for number in (10**17 + 1, -(10**17) - 1, 10**18):
+        with pytest.raises(BadRequest, match="clocks"):
+            shifts(f"h0:{number}")
+    assert [as_recorded(TOOL.query({"clocks": text})) for text in ("h0:5", "h0:5,recorded", "")] == [False, True, False]
+
+
+def test_windows_are_within_the_longest_profile():
+    limit = 2.0**62 / 10**9
+    for number in (limit, -limit, 0.0):
+        assert ps(TOOL.query({"start_time_ms": repr(number)}), "start_time_ms") == round(number * 10**9)
+    with pytest.raises(OutOfRange):
+        ps(TOOL.query({"start_time_ms": repr(limit * 1.001)}), "start_time_ms")
+    assert ps(TOOL.query({}), "start_time_ms") == 0
 
 
 def test_a_shifted_profile_leaves_the_original_alone():
