@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from builders.programs.hlo import metadata_plane, relu_program
 from builders.xspace_text import build
 
 from tpu_profile_plugin import _native
@@ -11,7 +14,10 @@ from tpu_profile_plugin.analysis.attribution import EventOp
 from tpu_profile_plugin.analysis.compare.host_work import (
     CONTAINERS,
     Fingerprint,
+    HostOps,
     HostWork,
+    describe,
+    fingerprint,
     host_ops,
     host_work,
 )
@@ -108,6 +114,35 @@ def test_what_one_core_lacks_another_knows():
         )
     }
     assert ops.provenances == {"f/mul"}
+
+
+def test_what_an_op_is_called_tells_its_place_where_no_framework_does():
+    known, bare = (fingerprint("%dot.7", "convolution", name, "", "m.py:3") for name in ("jit(f)/dense_1/dot:", ""))
+    assert (known.framework, known.place) == ("dense_1/dot", ("convolution", "dense_1/dot", "m.py:3"))
+    assert (known.unnumbered, bare.unnumbered) == ("dense/dot", "dot")
+    assert (bare.framework, bare.place) == ("", ("convolution", "dot", "m.py:3"))
+
+
+def test_work_is_described_by_what_is_known_of_its_ops():
+    hlo = HloOps(load(build(metadata_plane(jit_f=(7, relu_program())))))
+    none, mul = Fingerprint("", (), "", "", ""), EventOp(framework_op="jit(f)/mul", category="loop fusion")
+    keys = (7, "copy.1"), (7, ""), (9, "x.2"), (0, "kernel"), (0, "jit_g(3)"), (7, "bare.1"), (0, "")
+    facts = {
+        (7, "copy.1"): mul._replace(category="copy", source_file="m.py", source_line=3),
+        (7, "bare.1"): EventOp(category="copy"),
+    }
+    empty = np.zeros(len(keys), np.int64)
+    work = HostWork(keys, empty, np.zeros((len(keys), 1)), empty, steps=1, devices=1)
+    found = describe(work, HostOps(facts, {7: "jit_f(7)"}, frozenset()), hlo)
+    assert found.module == ("jit_f(7)", "jit_f(7)", "(9)", "", "jit_g(3)", "jit_f(7)", "")
+    assert [one.kind for one in found.print] == ["copy", CONTAINERS, "x", "kernel", "run", "bare", CONTAINERS]
+    assert found.print[0] == replace(none, category="copy", framework="mul", source="m.py:3", kind="copy")
+    assert found.inside == (frozenset({"mul m.py:3"}), *[frozenset()] * 6)
+    # What a fusion was made of, whatever it is called as a whole.
+    work = replace(work, keys=((7, "fusion.1"),))
+    for category, inside in (("loop fusion", {"add ", "max "}), ("copy", {"mul "})):
+        facts = {(7, "fusion.1"): mul._replace(category=category)}
+        assert describe(work, HostOps(facts, {}, frozenset()), hlo).inside == (inside,)
 
 
 def test_programs_correspond_by_the_ops_that_most_time_went_to():
