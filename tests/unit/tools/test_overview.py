@@ -264,3 +264,66 @@ def test_latency_of_a_session() -> None:
 def test_hosts_whose_planes_have_large_ids_are_still_named() -> None:
     far = TPU.replace('plane 0 "/device', 'plane 77000 "/device')
     assert len(more(TPU, far)["steps"]["hosts"]["step_ms"]) == 2
+
+
+CPU = 'plane 0 "/host:CPU"\nline 1 main\n0us +9us train {_r=1, step_num=0}\n1us +5us work'
+
+
+@pytest.mark.parametrize(
+    ("profile", "hardware", "duty", "idle"),
+    [(TPU, "TPU", 100 * 1200 / 2600, None), (TPU + SPARSE_CORE, "TPU", 100 * 1200 / 3030, 0.6),
+     (GPU, "GPU", None, None), (CPU, "CPU_ONLY", None, None)],
+)  # fmt: skip
+def test_use_of_the_hardware(profile: str, hardware: str, duty: float | None, idle: float | None) -> None:
+    found = more(profile)
+    used = found["utilization"]
+    assert (found["hardware"], used["duty_cycle_percent"]) == (hardware, None if duty is None else pytest.approx(duty))
+    assert (used["sparse_cores"] or {"idle_ms": None})["idle_ms"] == (None if idle is None else pytest.approx(idle))
+    assert (used["matrix_units_percent"], used["hbm_percent"]) == (None, None)
+    assert found["environment"]["devices_recorded"] is True
+    assert found["inferred"] is None
+
+
+def test_recorded_use_of_the_peaks() -> None:
+    facts = "{matrix_unit_utilization_percent=40.0d, hbm_utilization_percent=12.5d}"
+    used = more(TPU.replace('"/host:CPU"', f'"/host:CPU" {facts}'))["utilization"]
+    assert (used["matrix_units_percent"], used["hbm_percent"]) == (40, 12.5)
+
+
+def test_devices_without_a_plane_are_not_recorded() -> None:
+    found = more('plane 0 "/host:CPU"\nline 1 main\n0us +9us "tpu::System::Execute"')["environment"]
+    assert (found["devices_recorded"], found["device_type"]) == (False, "not recorded")
+
+
+OPS = """
+plane 0 "/device:TPU:0" {device_type_string="TPU v4", PEAK}
+line 3 "XLA Ops"
+0us +100us a.1
+100us +200us b.1
+300us +90us c.1
+400us +50us d.1
+metadata a.1 {hlo_category="loop fusion", program_id=u7, symbol_id=u1, flops=500000, tf_op="m/x:Add"}
+metadata b.1 {hlo_category="convolution", program_id=u7, symbol_id=u2, flops=4000000, tf_op="y"}
+metadata c.1 {hlo_category="copy", program_id=u7, symbol_id=u3}
+metadata d.1 {hlo_category="sort", program_id=u7, symbol_id=u4, tf_op="y"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("peak", "rates"),
+    [
+        ("peak_teraflops_per_second=0.02", [16, 5, None]),
+        ("peak_teraflops_per_second=0.016", [16, 5, None]),
+        ("peak_teraflops_per_second=0.015", [None, 5, None]),  # more than the peak is none
+        ("x=1", [16, 5, None]),
+    ],
+)
+def test_rates_of_top_ops(peak: str, rates: list[float | None]) -> None:
+    shown = rows(more(OPS.replace("PEAK", peak))["ops"], "operation", "category", "flopRate")
+    assert [row[:2] for row in shown] == [["y", "convolution"], ["m/x", "Add"], ["c.1", "copy"]]
+    assert [rate for *_, rate in shown] == rates
+
+
+def test_without_any_costs_there_are_no_rates() -> None:
+    columns = [column["id"] for column in more(OPS.replace("PEAK", "x=1").replace("flops", "other"))["ops"]["columns"]]
+    assert columns == ["selfTimePercent", "cumulativeTimePercent", "category", "operation"]
