@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from builders.answers import answer
-from builders.timeline import streaming
+from builders.timeline import build_trace, canvas, streaming
 from builders.xspace_text import build
 
 from tpu_profile_plugin.columns import load
-from tpu_profile_plugin.errors import BadRequest, OutOfRange
+from tpu_profile_plugin.errors import BadRequest, OutOfRange, TooLarge
+from tpu_profile_plugin.tools.time.trace_viewer import trace_events
 from tpu_profile_plugin.tools.time.trace_viewer.tool import TOOL, as_recorded, clock_shifts, ps
 
 US = 10**6
@@ -41,6 +42,38 @@ def test_the_details_of_an_event_are_on_the_same_clock():
 def test_malformed_clocks_are_refused(clocks):
     with pytest.raises(BadRequest, match="clocks"):
         answer(TOOL, HOST, clocks=clocks)
+
+
+DEVICE = """
+plane 1 "/device:TPU:0" {device_type_string="TPU v4"}
+line 1 Steps
+0us +100us 0
+100us +100us 1
+line 2 "XLA Ops"
+0us +50us a
+80us +120us a
+metadata a {program_id=u7, symbol_id=u1, hlo_category="loop fusion"}
+"""
+
+
+def test_gaps_of_several_hosts_are_at_the_processes_and_times_of_the_page():
+    gaps = build_trace(DEVICE, DEVICE, format="gaps", clocks=f"h1:{5 * US}").value["gaps"]
+    found = {(one["host"], one["begin_ps"], one["pid"]) for one in gaps}
+    sections = {section["host"]: section["pid"] for section in canvas(DEVICE, DEVICE)[0]["sections"]}
+    assert found == {("h0", 50 * US, sections["h0"]), ("h1", 55 * US, sections["h1"])}
+    assert sections["h0"] != sections["h1"]
+    (alone,) = build_trace(DEVICE, format="gaps").value["gaps"]
+    assert (alone["begin_ps"], alone["pid"]) == (50 * US, canvas(DEVICE)[0]["sections"][0]["pid"])
+
+
+@pytest.mark.parametrize(("most", "fits"), [(4, True), (3, False)])
+def test_events_of_all_hosts_count_together(most, fits, monkeypatch):
+    monkeypatch.setattr(trace_events, "MOST_WITH_ARGS", most)
+    if fits:
+        assert build_trace(HOST, HOST, format="events").body.count(b'"ph":"X"') == 4
+    else:
+        with pytest.raises(TooLarge):
+            build_trace(HOST, HOST, format="events")
 
 
 def test_clocks_move_by_a_day_at_most():

@@ -7,7 +7,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.compare import match
 from tpu_profile_plugin.analysis.compare.host_work import Fingerprint
-from tpu_profile_plugin.analysis.compare.match import in_lines_of, match_ops, match_programs
+from tpu_profile_plugin.analysis.compare.match import in_layers_of, in_lines_of, match_ops, match_programs
 from tpu_profile_plugin.analysis.compare.run_work import WorkedOp
 
 
@@ -113,6 +113,25 @@ def test_an_op_that_swallowed_others_is_merged_with_them():
     base[1] = op("exp", "m.py:5", inside=("exp m.py:5",))
     found = {one.relation: one.base for one in match_ops(base, run, {"f": "f"})}
     assert found == {"shape_changed": (base[0],), "removed": (base[1],)}
+
+
+def test_layers_of_one_name_correspond_in_their_order():
+    def frameworks(base, run):
+        found = in_layers_of(
+            [op(one, "m.py:3", inside=(f"{one} m.py:3",)) for one in base], [op(one, "m.py:3") for one in run]
+        )
+        assert all(one.inside == {f"{one.print.framework} m.py:3"} for one in found)
+        return [one.print.framework for one in found]
+
+    base = ["net_1/dense/dot", "net_1/dense_1/dot", "net_1/out/dot", "dot"]
+    run = ["net_4/dense_2/dot", "net_4/dense_10/dot", "net_4/out/dot", "dot"]
+    assert frameworks(base, run) == run
+    assert frameworks(run, base) == base
+    # One layer more: by what is in them.
+    more = ["net/dense/add", "net/dense_1/dot", "net/dense_1/mul"]
+    assert frameworks(["net/dense_7/dot", "net/dense_7/mul"], more) == ["net/dense_1/dot", "net/dense_1/mul"]
+    same = [op(one, "m.py:3") for one in base]
+    assert in_layers_of(same, same)[0] is same[0]
 
 
 def of_program(name, *frameworks, shapes=("f32[8]",)):
