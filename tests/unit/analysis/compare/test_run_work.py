@@ -149,6 +149,47 @@ def test_a_part_is_shared_out_among_its_places():
     assert found.in_functions.mean == 0
 
 
+def test_places_without_time_and_waits_for_devices_are_no_places_of_a_host():
+    load, never = Place(IDLE_OTHER, "load"), Place(BETWEEN + IDLE_OTHER, "never")
+    peer, save = Place(IDLE_PEER, "peer"), Place(BETWEEN + IDLE_OTHER, "save")
+    found = placed(host_places((load, (1, 1, 1)), (peer, (1, 1, 1)), (save, (1, 1, 1)), (never, (0, 0, 0))))
+    assert {one.place.name for one in found.places} == {"load", "save", ""}
+
+
+def test_places_of_the_steps_that_a_run_has():
+    """Of a host with four steps, of which the run has the last three."""
+    load, log = Place(IDLE_OTHER, "load"), Place(IDLE_OTHER, "log")
+    budget = replace(budget_of(host((0, 100, 200))), rows=(np.arange(1, 4),))
+    work = run_work([described([[40] * 4, [0] * 4], (8, 0), (FUSION, LOOPS))], budget)
+    found = means(with_places(work, [host_places((load, (9, 1, 0, 3)), (log, (0, 1, 0, 1)))], budget, {}))
+    assert found == {(IDLE_OTHER, "load"): pytest.approx(20 * 2 / 3), (IDLE_OTHER, "log"): pytest.approx(20 / 3)}
+    # Three of the four are known step by step: the shares are those of all.
+    known = replace(host_places((load, (9, 1, 0)), (log, (0, 1, 4))), ps=np.array([30, 10]) * US)
+    found = means(with_places(work, [known], budget, {}))
+    assert found == {(IDLE_OTHER, "load"): pytest.approx(15), (IDLE_OTHER, "log"): pytest.approx(5)}
+
+
+def test_places_of_several_hosts_are_averaged_over_their_devices():
+    load, log = Place(IDLE_OTHER, "load"), Place(IDLE_OTHER, "log")
+    budget = budget_of(host((0, 100, 200)), host((0, 100, 200), work=20))
+    work = run_work([described([[40] * 3, [0] * 3], (3, 0), (FUSION, LOOPS))] * 2, budget)
+    places = host_places((load, (3, 1, 1)), (log, (1, 1, 3))), host_places((log, (1, 1, 1)))
+    times = {one.place.name: one.time for one in with_places(work, places, budget, {}).places if one.time.mean}
+    # 60 us of the first host and 120 us of the other, over six steps.
+    assert (times["load"].mean, times["log"].mean) == (pytest.approx(5 * US), pytest.approx(25 * US))
+    shares = np.array([0.75, 0.5, 0.25]) * 20 / 2 * US
+    assert times["load"].variance == pytest.approx(shares.var(ddof=1))
+
+
+def test_work_between_steps_has_places_as_well():
+    text = host((0, 100, 200)).replace("metadata", "70us +10us fusion.1\nmetadata")
+    budget = budget_of(text)
+    work = run_work([described([[40] * 3, [0] * 3], (6, 0), (FUSION, LOOPS))], budget)
+    places = host_places((Place(BETWEEN + COMPUTE, "mul"), (1, 1, 1)), (Place(BETWEEN + IDLE_OTHER, "save"), (1, 1, 1)))
+    found = means(with_places(work, [places], budget, {}))
+    assert found == {(BETWEEN + COMPUTE, "mul"): 5, (BETWEEN + IDLE_OTHER, "save"): 35}
+
+
 def test_idle_time_in_functions_is_that_of_host_code():
     load, log = Place(IDLE_OTHER, "$m.py:3 load", function=True), Place(IDLE_OTHER, "log")
     found = placed(host_places((load, (3, 3, 3)), (log, (1, 1, 1))))
@@ -190,6 +231,7 @@ def work_at(*of):
         ([("a", False, 50), ("", False, 50)], [("a", False, 90)], True),
         ([("a", False, 49), ("", False, 51)], [("a", False, 90)], False),
         ([("$m.py:3 f", True, 25), ("a", False, 25), ("", False, 50)], [("$m.py:3 f", True, 90)], True),
+        ([("$m.py:3 f", True, 49), ("", False, 51)], [("$m.py:3 f", True, 90)], False),
         # Functions of the program in both, in one alone, and as many of both.
         ([("$m.py:3 f", True, 60), ("a", False, 40)], [("$m.py:3 f", True, 90), ("a", False, 10)], True),
         ([("$m.py:3 f", True, 60), ("a", False, 40)], [("$m.py:3 f", True, 10), ("a", False, 90)], False),
