@@ -10,12 +10,21 @@ from builders.xspace_text import build, build_message
 from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.analysis.serving import (
     ALL_MODELS,
+    COMPLETE,
+    D2H,
+    EXECUTE,
+    LAUNCH,
     Phase,
+    RequestEvents,
     at_percentile,
     combine_inference,
     inference,
     may_have_requests,
     sample,
+    split_times,
+)
+from tpu_profile_plugin.analysis.serving import (
+    DEVICE as ON_DEVICE,
 )
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.tools.summary import inference_profile, overview_page
@@ -437,3 +446,33 @@ def test_all_of_60_requests_are_listed_and_of_more_those_at_some_percentiles():
 
 def test_items_at_percentiles():
     assert [at_percentile([5, 6, 7], percent) for percent in (0, 33, 34, 50, 99.9, 100)] == [5, 5, 6, 6, 7, 7]
+
+
+def split(*events, families, windows):
+    """The phases in us of requests; events are (group, role, begin, end)."""
+    ordered = sorted(events, key=lambda one: (one[0], one[2]))
+    group, role, begin, end = np.array(ordered, np.int64).reshape(-1, 4).T
+    number = np.arange(len(ordered))
+    known = RequestEvents(number, group, role, begin * US, end * US, number, [], set(), {})
+    phases = split_times(known, families, [(one * US, other * US) for one, other in windows], formation=False)
+    return [{Phase(i).name: ps // US for i, ps in enumerate(of.tolist()) if ps} for of in phases]
+
+
+def test_calls_and_launches_of_a_group_are_paired_in_turn():
+    # Of two calls in one request each group has one; a launch without a call, or the other way round, has no partner.
+    events = [(3, EXECUTE, 10, 11), (3, LAUNCH, 20, 21), (5, EXECUTE, 30, 31), (5, LAUNCH, 35, 36), (7, LAUNCH, 90, 91)]
+    assert split(*events, families=[[3, 5]], windows=[(0, 100)]) == [{"IDLE": 10, "PREPROCESS": 10, "RUNTIME": 15}]
+    assert split(*events, families=[[5, 7], [3]], windows=[(0, 100), (5, 50)]) == [
+        {"PREPROCESS": 30, "RUNTIME": 5},
+        {"PREPROCESS": 5, "RUNTIME": 10},
+    ]
+    # A second request whose first has no events.
+    assert split(*events, families=[[1], [3]], windows=[(0, 100), (0, 50)]) == [{}, {"PREPROCESS": 10, "RUNTIME": 10}]
+
+
+def test_a_request_is_complete_when_the_runtime_says_so_else_after_the_device():
+    device, copy = (3, ON_DEVICE, 20, 60), (3, D2H, 70, 75)
+    assert split(device, copy, families=[[3]], windows=[(0, 100)]) == [{"POSTPROCESS": 35, "D2H": 5, "DEVICE": 40}]
+    assert split(device, copy, (3, COMPLETE, 80, 81), families=[[3]], windows=[(0, 100)]) == [
+        {"IDLE": 15, "POSTPROCESS": 20, "D2H": 5, "DEVICE": 40}
+    ]
