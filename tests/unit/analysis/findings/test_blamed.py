@@ -101,7 +101,7 @@ OTHER = ops(600, "sort", Nature.OTHER)
         (249, "copy", Nature.MOVEMENT, {}, ""),
         (400, "elementwise ops", Nature.ELEMENTWISE, {}, "cost"),
         (399, "elementwise ops", Nature.ELEMENTWISE, {}, "ordinary"),
-        (249, "sort", Nature.ELEMENTWISE, {}, ""),
+        (249, "unique", Nature.ELEMENTWISE, {}, ""),
         (100, "growing", Nature.OTHER, {"growth": 0.1}, "cost"),
         (300, "all-reduce", Nature.NOT_COUNTED, {}, ""),
         # A call of a library is called by the framework's name.
@@ -178,6 +178,14 @@ def test_evidence_of_ops():
     values = [one.value for one in part.finding.evidence]
     assert values == ["dot.1", pytest.approx(40), pytest.approx(0.4), "jit(f)/dot", "m.py:3"]
     assert part.names == ("m.py:3", "dot.1", "dot.2")
+    (half,) = told(run_of(), ops=[ops(400, most=200)])
+    assert half.finding.evidence[0].label != part.finding.evidence[0].label
+
+
+def test_evidence_of_waits():
+    (part,) = told(run_of(idle_host=400), waits=[waits(400, inner="$io.py:1 read")])
+    values = [one.value for one in part.finding.evidence]
+    assert values == [pytest.approx(40), pytest.approx(0.4), "train.py:3 load", "io.py:1 read", 50.0]
 
 
 @pytest.mark.parametrize(
@@ -248,10 +256,13 @@ def test_functions_with_their_ops_from_which_share_of_the_step(group, found):
     assert [part.place for part in shown] == (["$train.py:3 f"] if found else [])
 
 
-@pytest.mark.parametrize(("us", "kept"), [(299, "with ops"), (300, "waits"), (301, "waits")])
+@pytest.mark.parametrize(("us", "kept"), [(299, "medium"), (300, "high"), (301, "high")])
 def test_a_function_with_its_ops_stands_for_its_waits_unless_these_are_all(us, kept):
-    same = told(run_of(idle_host=400), waits=[waits(us, "$train.py:3 f")], functions=[function(300, 100)])
-    assert [part.lost.ps for part in same] == [(300 if kept == "with ops" else us) * US]
+    """Waits are certain, what ops are for is not."""
+    found = told(run_of(idle_host=400), waits=[waits(us, "$train.py:3 f")], functions=[function(300, 100)])
+    assert [(part.lost.ps, part.finding.confidence) for part in found] == [(max(us, 300) * US, kept)]
+    other = told(run_of(idle_host=400), waits=[waits(us)], functions=[function(290, 100)])
+    assert sorted(part.place for part in other) == ["$train.py:3 f", "$train.py:3 load"]
 
 
 def test_groups_of_several_hosts_are_those_of_the_one_with_most_time():
