@@ -122,7 +122,7 @@ def _confidence(graph: Graph, width: float, edit: Edit) -> tuple[Confidence, tup
     path, time, gap = _in_steps(graph, graph.recorded)
     whole = max(int(time.sum() + gap.sum()), 1)
     binding = graph.recorded.binding[path]
-    why = np.where(binding >= 0, graph.why[np.maximum(binding, 0)] if len(graph.why) else 0, -1)
+    why = np.where(binding >= 0, graph.why.astype(np.int64)[np.maximum(binding, 0)] if len(graph.why) else 0, -1)
     loose = gap * ~np.isin(why, (Why.LAUNCH, Why.MEETING, Why.HANDOFF))
     silent = sum(_silent(graph, number, path, time) for number in range(len(graph.hosts)))
     unexplained = (float(loose.sum()) + silent) / whole
