@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders.programs.hlo import metadata_plane, relu_program
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.attribution import NO_OP, EventOp, hlo_runs, named_ops, row_ops, split_source
+from tpu_profile_plugin.analysis.attribution import (
+    NO_OP,
+    EventOp,
+    event_ops,
+    hlo_runs,
+    named_ops,
+    row_ops,
+    split_source,
+)
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
 from tpu_profile_plugin.analysis.devices.launches import KEYS, host_calls
@@ -50,6 +59,15 @@ def test_events_name_ops_in_their_stats() -> None:
     assert (hlo.op.tolist(), [op.key for op in hlo.ops]) == ([0, 0, -1, -1], [(7, "dot.1")])
     assert [framework.at(code).framework_op for code in framework.op.tolist()] == ["f/dot:", "f/sum:", "", "f/dot:"]
     assert framework.op[0] == framework.op[3]
+
+
+def test_events_without_some_of_the_stats_have_none_of_them() -> None:
+    stats = 'hlo_op="a", tf_op="x:"', 'hlo_op="b", tf_op="y:"', 'hlo_op="b"', 'tf_op="x:"'
+    events = "\n".join(f"{i}us +1us k {{{one}}}" for i, one in enumerate(stats))
+    space = profile(f'plane 1 "/device:GPU:0"\nline 1 a\n{events}')
+    named = named_ops(space, space.planes[0])
+    found = [named.at(code) for code in named.op.tolist()]
+    assert [(op.path, op.framework_op) for op in found] == [("a", "x:"), ("b", "y:"), ("b", ""), ("", "x:")]
 
 
 def test_ops_are_kept_and_counted_as_long_as_the_plane_is_decoded() -> None:
@@ -142,3 +160,66 @@ def test_the_call_that_launched_a_kernel() -> None:
 )
 def test_file_and_line_of_a_source(source: str, split: tuple[str, int]) -> None:
     assert split_source(source) == split
+
+
+def described(text: str, plane: int = 0) -> list[EventOp]:
+    """The op of each event of a plane."""
+    space = profile(text)
+    found = event_ops(space, space.planes[plane], HloOps(space))
+    return [found.ops[code] for code in found.op.tolist()]
+
+
+def test_events_have_the_ops_that_their_stats_name() -> None:
+    dot = DOT._replace(hlo_module="jit_f(7)")
+    assert described(GPU) == [dot, dot._replace(framework_op="f/sum:"), NO_OP, EventOp(framework_op="f/dot:")]
+    assert described(GPU, 1) == [NO_OP] * 4
+
+
+def test_what_an_event_does_not_tell_its_metadata_does() -> None:
+    text = """
+plane 1 "/device:TPU:0"
+  line 1 "XLA Ops"
+    0us +1us a
+    1us +1us a {tf_op="own/mul:Mul"}
+    2us +1us a {program_id=u9, hlo_op="other"}
+    3us +1us b {tf_op="own/mul:Mul"}
+    4us +1us c
+    5us +1us d
+  metadata a {program_id=u7, symbol_id=u1, tf_op="f/add:Add", hlo_category="x", flops=5}
+  metadata c {tf_op="XlaModule:", program_id=u8}
+  metadata d {program_id=u8, symbol_id=u2, hlo_category="y"}
+  line 2 "XLA Modules"
+    0us +3us "jit_f(7)"
+    3us +3us "jit_g(8)"
+"""
+    a = EventOp(7, "jit_f(7)", "a", "f/add:Add", category="x", flops=5.0)
+    assert described(text) == [
+        *(a, a._replace(framework_op="own/mul:Mul"), a._replace(program=9, hlo_module="", path="other")),
+        *(EventOp(framework_op="own/mul:Mul"), EventOp(8, "jit_g(8)", "c"), EventOp(8, "jit_g(8)", "d", category="y")),
+        *(EventOp(hlo_module="jit_f(7)"), EventOp(hlo_module="jit_g(8)")),
+    ]
+
+
+def test_names_of_framework_ops_are_ops_on_the_host_alone() -> None:
+    events = 'line 1 a\n0us +1us "m/x:Add"\n1us +1us train\n2us +1us "jit(f):f"\n3us +1us "a::b"'
+    assert described(f'plane 1 "/host:CPU"\n{events}') == [EventOp(framework_op="m/x:Add"), *[NO_OP] * 3]
+    assert described(f'plane 1 "/device:GPU:0"\n{events}') == [NO_OP] * 4
+
+
+def test_the_program_of_an_op_tells_what_it_is() -> None:
+    ops = "\n".join(
+        f'{i}us +1us k {{hlo_op="{name}", program_id=u7, tf_op="x"}}' for i, name in enumerate(("fusion.1", "gone"))
+    )
+    text = f'plane 1 "/device:GPU:0"\nline 1 a\n{ops}\n{metadata_plane(jit_f=(7, relu_program()))}'
+    fusion, gone = described(text)
+    assert (fusion.hlo_module, fusion.framework_op, fusion.category) == ("jit_f(7)", "jit(f)/max:", "loop fusion")
+    # 1024 numbers are read and written.
+    assert (fusion.bytes, fusion.source) == (2 * 4096, "")
+    assert fusion.flops
+    assert gone == EventOp(7, "jit_f(7)", "gone", "x")
+    # What a profiler of TPUs tells counts.
+    tpu = 'plane 1 "/device:TPU:0"\nline 1 "XLA Ops"\n0us +1us fusion.1\n'
+    tpu += 'metadata fusion.1 {program_id=u7, hlo_category="own"}'
+    assert described(f"{tpu}\n{metadata_plane(jit_f=(7, relu_program()))}") == [
+        EventOp(7, "jit_f(7)", "fusion.1", category="own")
+    ]

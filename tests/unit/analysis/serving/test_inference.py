@@ -16,6 +16,8 @@ from tpu_profile_plugin.analysis.serving import (
     LAUNCH,
     Phase,
     RequestEvents,
+    _Links,
+    _models,
     at_percentile,
     combine_inference,
     inference,
@@ -467,7 +469,14 @@ def test_calls_and_launches_of_a_group_are_paired_in_turn():
         {"PREPROCESS": 5, "RUNTIME": 10},
     ]
     # A second request whose first has no events.
-    assert split(*events, families=[[1], [3]], windows=[(0, 100), (0, 50)]) == [{}, {"PREPROCESS": 10, "RUNTIME": 10}]
+    assert split(*events, (3, D2H, 40, 45), families=[[1], [3]], windows=[(0, 100), (0, 50)]) == [
+        {},
+        {"IDLE": 20, "PREPROCESS": 10, "RUNTIME": 10, "D2H": 5},
+    ]
+    # Launches of one group are none of another's call.
+    launches = [(3, LAUNCH, begin, begin + 1) for begin in (20, 22, 24)]
+    for families in ([[3, 5]], [[5, 3]], [[3, 4, 6, 5]], [[3, 4, 6, 7, 5]]):
+        assert split(*launches, (5, EXECUTE, 10, 11), families=families, windows=[(0, 50)]) == [{"PREPROCESS": 10}]
 
 
 def test_a_request_is_complete_when_the_runtime_says_so_else_after_the_device():
@@ -476,3 +485,15 @@ def test_a_request_is_complete_when_the_runtime_says_so_else_after_the_device():
     assert split(device, copy, (3, COMPLETE, 80, 81), families=[[3]], windows=[(0, 100)]) == [
         {"IDLE": 15, "POSTPROCESS": 20, "D2H": 5, "DEVICE": 40}
     ]
+
+
+def test_a_request_of_several_models_has_none_of_them():
+    none = np.zeros(0, np.int64)
+    known = RequestEvents(none, none, none, none, none, none, [1, 2, 3, 4], {1, 2, 3}, {})
+    links = _Links((np.array([1, 1, 2, 3]), np.array([5, 6, 7, 8])))
+    named = {5: "b", 6: "a", 7: "c", 3: "own", 8: "child"}
+    assert _models(named, known, [1, 2, 3, 4], links) == (
+        ("a", "b", "c", "own"),
+        {1: "", 2: "c", 3: "own", 4: ""},
+    )
+    assert _models({}, known, [4, 1], links) == ((), {4: "", 1: ""})

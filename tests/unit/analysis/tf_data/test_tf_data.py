@@ -22,12 +22,17 @@ from tpu_profile_plugin.analysis.tf_data import (
     Iterator,
     IteratorTimes,
     Run,
+    Settings,
+    Stage,
     TfData,
     _bounded,
     _chain,
     _merged,
+    _stages,
     data_calls,
+    events_at,
     run_detail,
+    settings_at,
     summarize_tf_data,
 )
 from tpu_profile_plugin.columns import load
@@ -454,3 +459,70 @@ def test_units_double_until_there_are_few_boxes_or_all_are_shorter(
     monkeypatch.setattr(run_module, "MAX_BOXES", 2)
     found, used = _bounded(boxes_of(*calls), unit)
     assert (shown(found), used) == expected
+
+
+@pytest.mark.parametrize(
+    ("stats", "known"),
+    [
+        ('autotune="true", deterministic="false"', {"autotune": True, "deterministic": False}),
+        ("autotune=1, deterministic=u0", {"autotune": True, "deterministic": False}),
+        ('autotune="unavailable", deterministic=5', {}),
+        ("autotune=1.0", {}),
+        ("parallelism=4, buffer_size=u7", {"parallelism": 4, "buffer_size": 7}),
+        ("parallelism=0, buffer_size=-3, passed=0, filtered=2", {"passed": 0, "filtered": 2}),
+        ("passed=-1, batch_size=1", {"batch_size": 1}),
+        ('parallelism="4", batch_size=2.0, other=3', {}),
+        ("parallelism=4, parallelism=5", {"parallelism": 4}),
+    ],
+)
+def test_settings_are_those_that_mean_something(stats: str, known: dict[str, Any]) -> None:
+    space = load(build(f'plane 1 "/host:CPU"\nline 1 a\n0us +1us other {{parallelism=9}}\n1us +1us x {{{stats}}}'))
+    assert settings_at(space, space.planes[0], 1).known() == known
+
+
+def test_the_first_of_equal_events_is_found() -> None:
+    text = """
+plane 1 "/host:CPU"
+  line 1 a
+    0us +1us other {id=1}
+    5us +9us Iterator {id=1}
+    5us +2us Iterator {id=1}
+    5us +2us Iterator {id=2}
+    7us +1us Iterator {id=1}
+    9us +1us "Iterator::Map" {id=3}
+"""
+    space = load(build(text))
+    plane = space.planes[0]
+    wanted = [(1, 7), (2, 5), (1, 5), (3, 9), (1, 9), (4, 5), (2**64 - 1, 5), (1, 20)]
+    ids, begins = [one for one, _ in wanted], [begin * US for _, begin in wanted]
+    found = events_at(space, plane, ids, ["Iterator"] * 3 + ["Iterator::Map"] * 5, begins)
+    assert found == [4, 3, 1, 5, None, None, None, None]
+    assert events_at(space, plane, [], [], []) == []
+
+
+def test_inputs_of_a_stage_are_told_the_longest_first() -> None:
+    def times(number: int, parent: int, name: str, duration: int, calls: int) -> IteratorTimes:
+        return IteratorTimes(
+            Iterator(number, parent, name, f"Iterator::{name}", f"{name}:1"), 0, duration, 0, calls, True
+        )
+
+    every = (
+        *(times(1, 1, "Root", 100, 1), times(2, 1, "Zip", 90, 2), times(3, 2, "Range", 10, 5)),
+        *(times(4, 2, "Map", 60, 7), times(5, 2, "Range", 70, 11)),
+    )
+    run = Run(0, 100, every, 0, 1)
+    settings = Settings(parallelism=3), Settings()
+    found = _stages(run, [every[1], every[0]], iter(settings))
+    assert found == [
+        Stage("Zip", "Zip:1", settings[0], ("Range", "Map"), 2, 23),
+        Stage("Root", "Root:1", settings[1], ("Zip",), 1, 2),
+    ]
+
+
+def test_pipelines_beyond_the_most_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "".join(f'{100 * i}us +{10 + i}us "Iterator::Root{i}" {{id={i + 1}}}\n' for i in range(5))
+    text = f'plane 1 "/host:CPU"\nline 1 main\n{lines}'
+    for most, names in ((5, ["Host:0", "Host:1", "Host:2", "Host:3", "Host:4"]), (3, ["Host:2", "Host:3", "Host:4"])):
+        monkeypatch.setattr(run_module, "MAX_PIPELINES", most)
+        kept = found(text)
+        assert ([one.name for one in kept.pipelines], kept.left_out) == (names, 5 - most)
