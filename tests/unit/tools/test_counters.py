@@ -13,7 +13,7 @@ from builders.servers.board import Board
 
 from tpu_profile_plugin.compat.xprof import counters as xprof
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
-from tpu_profile_plugin.tools.ops.counters import KERNEL_UTILIZATION, PERF_COUNTERS, UTILIZATION_VIEWER
+from tpu_profile_plugin.tools.ops.counters import KERNEL_UTILIZATION, PERF_COUNTERS, UTILIZATION_VIEWER, _unsigned
 from tpu_profile_plugin.tools.tool import Tool
 
 REFERENCE = Path(__file__).parents[2] / "golden" / "xprof_counters"
@@ -129,3 +129,11 @@ def test_the_list_of_names_needs_no_run(tmp_path: Path) -> None:
         "kernel_utilization",
         "utilization_viewer",
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, 0), (5, 5), (2**31 - 1, 2**31 - 1), (2**31, 2**64 - 2**31), (-1, 2**64 - 1), (2**32 + 7, 7), (-(2**32), 0)],
+)
+def test_ids_are_those_of_xprof(number: int, shown: int) -> None:
+    assert _unsigned(number) == shown

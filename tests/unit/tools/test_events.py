@@ -6,7 +6,7 @@ import pytest
 from builders.answers import answer, rows
 
 from tpu_profile_plugin.errors import BadRequest, OutOfRange
-from tpu_profile_plugin.tools.data.events import TOOL
+from tpu_profile_plugin.tools.data.events import TOOL, _ps
 
 US, NS = 10**6, 10**3
 
@@ -117,3 +117,11 @@ def test_what_is_no_question():
 def test_a_profile_without_events():
     assert answer(TOOL, "")["rows"] == []
     assert answer(TOOL, 'plane 0 "/host:CPU"\nline 1 empty', by="name")["rows"] == []
+
+
+@pytest.mark.parametrize(("name", "unit"), [("min_us", 10**6), ("start_time_ms", 10**9)])
+def test_times_reach_as_far_as_profiles(name, unit):
+    limit = 2.0**62 / unit
+    assert _ps(TOOL.query({name: repr(limit)}), name, unit) == round(limit * unit)
+    with pytest.raises(OutOfRange):
+        _ps(TOOL.query({name: repr(limit * 1.001)}), name, unit)

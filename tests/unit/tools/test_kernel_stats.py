@@ -46,6 +46,10 @@ def test_launch_and_tensor_cores():
     ]
 
 
+def test_kernels_have_a_share_of_the_time_of_all():
+    assert rows(ask(TOOL, GPU, page=True)["kernels"], "share") == [(12 / 16,), (3 / 16,), (1 / 16,)]
+
+
 def test_hosts_are_listed_side_by_side():
     assert [row[0] for row in rows(ask(TOOL, GPU, GPU), "occurrences")] == [3, 3, 1, 1, 1, 1]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.answers import answer, rows
 from builders.planes import SPARSE_CORE, host
 
 from tpu_profile_plugin.analysis.environment.environment import Environment
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.compat.xprof.overview_page import environment_table
-from tpu_profile_plugin.tools.summary.overview_page import TOOL
+from tpu_profile_plugin.tools.summary.overview_page import TOOL, _hlo_categories
 
 MS = 10**9
 
@@ -327,3 +329,26 @@ def test_rates_of_top_ops(peak: str, rates: list[float | None]) -> None:
 def test_without_any_costs_there_are_no_rates() -> None:
     columns = [column["id"] for column in more(OPS.replace("PEAK", "x=1").replace("flops", "other"))["ops"]["columns"]]
     assert columns == ["selfTimePercent", "cumulativeTimePercent", "category", "operation"]
+
+
+def test_a_framework_op_has_the_category_of_its_longest_op() -> None:
+    ops = [
+        ("a", "copy", "x:Add", 5),
+        ("b", "sort", "x:Add", 5),
+        ("c", "loop", "y", 0),
+        ("d", "dot", "", 3),
+        ("e", "map", "y", 1),
+    ]
+    names, category, provenance, self_ps = zip(*ops, strict=True)
+    table = OpTable(name=names, category=category, provenance=provenance, self_ps=np.array(self_ps))
+    assert _hlo_categories(table) == {"x": "copy", "y": "map", "d": "dot"}
+    nothing = OpTable(name=("c",), category=("loop",), provenance=("",), self_ps=np.zeros(1, np.int64))
+    assert _hlo_categories(nothing) == {"c": "loop"}
+
+
+def test_a_named_event_marks_steps_beside_markers() -> None:
+    steps = "\n".join(f"{10 * i}us +9us train {{_r=1, step_num={i}}}\n{10 * i + 1}us +5us work" for i in range(4))
+    text = f'plane 0 "/host:CPU"\nline 1 main\n{steps}'
+    assert more(text)["inferred"] is None
+    named = more(text, step_event="work")["inferred"]
+    assert (named["host"], named["statistics"]["count"]) == ("h0", 4)

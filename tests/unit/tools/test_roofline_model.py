@@ -119,6 +119,21 @@ def test_peaks():
     assert columns["total_self_time_percent"]["help"].endswith("divided by the observed time, idle time included.")
 
 
+def test_pages_show_what_the_peaks_allow():
+    document = ask(TOOL, TPU.replace("has_merged_vmem=1", "peak_cmem_rd_bw_gigabytes_per_second=700d"), page=True)
+    assert document["has_cmem"] is True
+    assert [memory["id"] for memory in document["memories"]] == ["hbm", "cmem_read"]
+    ops = {name: rest for name, *rest in rows(document["rows"], "operation", "roofline_efficiency", "category")}
+    assert ops["add"] == [0, "loop fusion"]
+    # Without a peak of computation there are no ridges, and no efficiency is 0.
+    document = ask(TOOL, TPU.replace("peak_teraflops_per_second=1d", "other=1"), page=True)
+    assert (document["memories"], document["peak_gflops_per_s"]) == ([], None)
+    assert 0 not in {value for (value,) in rows(document["rows"], "roofline_efficiency")}
+    bare = TPU.replace('hlo_category="loop fusion", ', "")
+    categories = dict(rows(ask(TOOL, bare, page=True)["rows"], "operation", "category"))
+    assert (categories["add"], categories["dot"]) == ("unknown", "convolution")
+
+
 def test_steps():
     table, diagnostics = ask(TOOL, TPU + STEPS)
     names = ("step", "total_time", "avg_time", "measured_flop_rate")
@@ -164,6 +179,9 @@ plane 3 "/device:GPU:0" {{{device}, memory_bandwidth=100000000000}}
     }
     document = ask(TOOL, profile, page=True)
     assert [memory["name"] for memory in document["memories"]] == ["HBM", "Shared memory / L1"]
+    shown = {column["id"] for column in document["rows"]["columns"]}
+    assert not only_on_tpus & shown
+    assert only_on_tpus <= {column["id"] for column in ask(TOOL, TPU, page=True)["rows"]["columns"]}
     assert (document["megacore"], document["has_cmem"], document["has_merged_vmem"]) == (None, None, None)
 
 

@@ -112,3 +112,9 @@ plane 2 "/device:TPU:0" {device_type_string="TPU v9"}
 """
     found = answer(TOOL, text)
     assert rows(found["lines"], "line", "self_ps", "flops") == [[4, 6 * US, 900], [3, 4 * US, None]]
+
+
+def test_cores_and_programs_of_ops() -> None:
+    found = answer(TOOL, PROFILE)
+    assert (found["cores"], found["place"]) == (1, "device")
+    assert {program for (program,) in rows(found["ops"], "program_id")} == {"7"}

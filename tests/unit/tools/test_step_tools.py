@@ -1,5 +1,7 @@
 """The pages about steps and ops: literal profiles in, literal rows and properties out."""
 
+from types import SimpleNamespace
+
 import pytest
 from builders.answers import answer, rows
 from builders.planes import SPARSE_CORE, host, marked
@@ -260,6 +262,25 @@ def test_pages_of_framework_ops_name_bases_and_leave_out_what_has_no_meaning() -
     assert document["notes"]["limits"]["gflops_per_s"] == 100000
 
 
+def test_framework_ops_of_several_cores_say_so() -> None:
+    second = TPU[TPU.index("plane 0") :].replace("plane 0", "plane 1").replace("TPU:0", "TPU:1")
+    columns = answer(framework_op_stats.TOOL, TPU + second, page=True)["without_idle"]["columns"]
+    about = {column["id"]: column["help"] for column in columns}
+    assert about["device_total_self_time_percent"].endswith(" on the device over 2 cores.")
+    assert about["host_total_self_time_percent"].endswith(" on the host.")
+    assert about["device_cumulative_total_self_time_percent"].startswith("Self time of this row and those above it")
+    labels = {column["id"]: column["label"] for column in columns}
+    assert labels["device_cumulative_total_self_time_percent"] == "Busy device share, cumulative"
+
+
+def test_ops_of_the_host_use_no_tensor_cores() -> None:
+    host_op = 'plane 0 "/host:CPU"\nline 1 a\n0us +9us "m/d:MatMul"\n'
+    kernel = '0us +5us h16816gemm {tf_op="m/d:MatMul", kernel_details="grid:1"}'
+    text = f'{host_op}plane 1 "/device:GPU:0" {{device_vendor="Nvidia"}}\nline 1 "Stream #1"\n{kernel}'
+    found = rows(answer(framework_op_stats.TOOL, text)[1], "host_or_device", "operation", "gpu_tensorcore_utilization")
+    assert found == [["Device", "m/d", 1.0], ["Host", "m/d", 0.0]]
+
+
 def test_times_and_rates_of_framework_ops():
     columns = ("operation", "total_time", "avg_time", "avg_self_time", "measured_flop_rate", "measured_memory_bw")
     add = rows(answer(framework_op_stats.TOOL, TPU)[1], *columns, "operational_intensity")[0]
@@ -442,3 +463,19 @@ def test_computation_longer_than_the_step_is_cut_in_the_decomposition():
         found = answer(overview_page.TOOL, profile, page=True)["steps"]["decomposition"]["steps"]["parts_ps"]
         first = [found.get(key, [0])[0] / 10**6 for key in ("compute", "idle_input", "idle_other")]
         assert first == parts
+
+
+@pytest.mark.parametrize(
+    ("level", "frameworks", "ops", "words"),
+    [
+        ("HIGHLY", ("PyTorch", "TensorFlow"), ("op",), "Section 3 shows"),
+        ("MODERATELY", ("Jax", "PyTorch"), (), "num_workers"),
+        ("MODERATELY", ("TensorFlow",), (), "section 3 is empty"),
+        ("HIGHLY", ("Jax",), (), "the trace viewer"),
+    ],
+)
+def test_what_to_do_about_input(level: str, frameworks: tuple[str, ...], ops: tuple[str, ...], words: str) -> None:
+    summary, source = SimpleNamespace(frameworks=frameworks), SimpleNamespace(ops=ops)
+    assert words in input_pipeline_analyzer.next_step(level, summary, source)
+    assert input_pipeline_analyzer.next_step("NOT", summary, source) == ""
+    assert ("DataLoader" in input_pipeline_analyzer.no_input_ops(summary)) is ("PyTorch" in frameworks)

@@ -55,6 +55,13 @@ def test_asynchronous_example():
     assert lines["p"] == {"is_input_bound": "true", "summary_message": SLOW}
 
 
+def test_shares_of_slow_calls():
+    assert rows(page(PREFETCH)["pipelines"], "calls", "slow_calls", "slow_share") == [(2, 1, 0.5)]
+    for length, slow, advised in ((50, 0.0, 0), (51, 1.0, 1)):
+        found = page(one_run(length))
+        assert (rows(found["pipelines"], "slow_share"), len(found["advice"])) == ([(slow,)], advised)
+
+
 def test_synchronous_example():
     graph, summary, lines = ask(TOOL, SYNCHRONOUS)
     assert rows(graph, *GRAPH) == [
