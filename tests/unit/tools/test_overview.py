@@ -55,6 +55,11 @@ def test_ops_of_gpus_and_their_precision() -> None:
     assert more(GPU)["precision"] == {"narrow_percent": pytest.approx(5), "wide_percent": pytest.approx(95)}
 
 
+def test_half_of_the_computation_in_each_precision() -> None:
+    found = more(GPU.replace("300us +95us", "300us +5us"))["precision"]
+    assert found == {"narrow_percent": 50, "wide_percent": 50}
+
+
 def test_without_computation_nothing_is_said_about_its_precision() -> None:
     cpu = 'plane 0 "/host:CPU"\nline 1 main\n0us +9us train {_r=1, step_num=0}\n1us +5us work'
     assert answer(TOOL, cpu)[3]["p"]["precision_statement"] == ""

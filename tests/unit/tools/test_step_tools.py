@@ -303,6 +303,9 @@ def test_ops_of_the_cpu_itself_only_where_they_are_asked_for():
         for backend in ("", "cpu", "auto")
     }
     assert found == {"": [], "cpu": [["Device", "f"]], "auto": [["Device", "f"]]}
+    # Devices come first.
+    ops = [rows(answer(framework_op_stats.TOOL, TPU, backend=one)[1], "operation") for one in ("", "auto")]
+    assert ops[0] == ops[1] == [["jit(f)/add"], ["infeed.1"]]
 
 
 @pytest.mark.parametrize(

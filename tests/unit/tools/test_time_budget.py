@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from builders.asked import ask, rows
 
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
@@ -147,3 +148,17 @@ def test_the_pod_viewer_of_our_page_has_the_devices_of_the_cpu_backend():
     assert found["steps"]["parts_ns"]["compute"] == [[80_000, 20_000]] * 2
     # Other clients see hosts.
     assert "podStatsSequence" in ask(POD, profile)
+
+
+@pytest.mark.parametrize(("wait", "largest"), [(5, {"category": "exposed_communication", "percent": 5.0}), (4, None)])
+def test_the_largest_part_has_a_twentieth_of_the_step(wait, largest):
+    text = PROFILE[: PROFILE.index("plane 2")].replace("60us +10us all", f"60us +{2 * wait}us all")
+    assert (
+        ask(TOOL, text.replace("200us +100us 2", "100us +100us 2").replace("200us +40us", "100us +90us"))["largest"]
+        == largest
+    )
+
+
+def test_devices_of_several_hosts_are_called_by_them():
+    assert ask(POD, PROFILE, page=True)["steps"]["labels"] == ["TPU 0"]
+    assert ask(POD, PROFILE, PROFILE, page=True)["steps"]["labels"] == ["h0: TPU 0", "h1: TPU 0"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from builders.messages import XSpace
 from builders.rings import many
+from builders.shown import profile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,3 +60,11 @@ def test_any_profile_is_preprocessed(planes: list[Any], derive: bool) -> None:
         for line in extras.lines:
             assert len(line.begin_ps) == len(line.duration_ps) == len(line.metadata) > 0
             assert len(line.names) == len(line.display_names) > int(line.metadata.max())
+
+
+def test_groups_of_an_earlier_preprocessing_are_kept() -> None:
+    grouped = 'plane 0 "/host:CPU"\nline 1 a\n0us +1us x {group_id=3, is_eager=1}\n1us +1us y {is_eager=0}\n2us +1us z'
+    found = preprocess(profile(f'{grouped}\nplane 1 "Task Environment"')).planes[0]
+    assert found.group_id is not None
+    assert found.group_id.tolist() == [3, -1, -1]
+    assert (found.eager_event.tolist(), found.eager_value.tolist()) == ([0, 1], [1, 0])

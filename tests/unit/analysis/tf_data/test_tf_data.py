@@ -508,13 +508,13 @@ def test_inputs_of_a_stage_are_told_the_longest_first() -> None:
 
     every = (
         *(times(1, 1, "Root", 100, 1), times(2, 1, "Zip", 90, 2), times(3, 2, "Range", 10, 5)),
-        *(times(4, 2, "Map", 60, 7), times(5, 2, "Range", 70, 11)),
+        *(times(4, 2, "Map", 60, 7), times(5, 2, "Range", 50, 11)),
     )
     run = Run(0, 100, every, 0, 1)
     settings = Settings(parallelism=3), Settings()
     found = _stages(run, [every[1], every[0]], iter(settings))
     assert found == [
-        Stage("Zip", "Zip:1", settings[0], ("Range", "Map"), 2, 23),
+        Stage("Zip", "Zip:1", settings[0], ("Map", "Range"), 2, 23),
         Stage("Root", "Root:1", settings[1], ("Zip",), 1, 2),
     ]
 
