@@ -15,7 +15,11 @@ from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
 
 _PYTHON = "$", "<built-in "
-_WAITS = Purpose.LOCK, Purpose.QUEUE, Purpose.SLEEP
+_WAITS = {
+    *(Purpose.LOCK, Purpose.QUEUE, Purpose.SLEEP, Purpose.BATCHING, Purpose.NETWORK, Purpose.PROCESS, Purpose.FILE),
+    *(Purpose.INPUT, Purpose.TRANSFER, Purpose.COLLECTIVE),
+}
+"""Purposes of calls that take hardly any time of a processor, however long they last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +57,7 @@ class OtherThreads:
         return thread, calls
 
     def working_ps(self, begin: I64, end: I64) -> I64:
-        """Per thread how long it runs functions in disjoint spans without waiting for a lock, a queue or a time."""
+        """Per thread how long it runs functions in disjoint spans without waiting."""
         names = self.plane.event_metadata.names
         waits = np.array([purpose(name) in _WAITS for name in names], np.bool_)
         working = np.zeros(len(self.rows), np.int64)

@@ -192,7 +192,8 @@ _PATTERNS = (
         rf"|{_PY}_base\.py:\d+ (?:result|result_iterator|wait|as_completed)\Z|{_PY}pool\.py:\d+ (?:next|get|wait)\Z"
         rf"|{_PY}threading\.py:\d+ (?:wait|wait_for|join|_wait_for_tstate_lock)\Z"
         rf"|{_PY}connection\.py:\d+ (?:recv|send|(?:recv|send)_bytes|poll|wait)\Z|{_PY}selectors\.py:\d+ select\Z"
-        r"|^<built-in method get of _queue\.SimpleQueue object>\Z",
+        r"|^<built-in method (?:get of _queue\.SimpleQueue|poll of select\.e?poll|control of select\.kqueue) object>\Z|"
+        + _c("select|_socket", "select|_?accept"),
     ),
     (
         Purpose.LOCK,

@@ -42,6 +42,22 @@ def test_a_thread_that_prepares_without_end():
     assert found["advice"].startswith("Let the thread wait for what it needs")
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "<built-in method select of module>",
+        "<built-in method poll of select.epoll object>",
+        "$selectors.py:451 select",
+        "<built-in method recv of _socket.socket object>",
+        "<built-in method acquire of _thread.lock object>",
+        "<built-in function read>",
+        "$subprocess.py:1200 wait",
+    ],
+)
+def test_a_thread_that_waits_for_others_takes_nothing(call):
+    assert finding("busy_thread", beside((0, 4000, "$server.py:7 serve"), (0, 4000, call))) is None
+
+
 def test_a_thread_that_polls():
     """It waits in all of its calls, but for a moment each."""
     calls = [(at, 100, "$time sleep") for at in range(0, 4000, 100)]
