@@ -15,6 +15,7 @@ from builders.profiles import megascale_profiles
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.megascale import perfetto
+from tpu_profile_plugin.analysis.megascale.flows import add_flows
 from tpu_profile_plugin.analysis.megascale.trace import (
     KINDS,
     Arguments,
@@ -153,6 +154,43 @@ def test_a_graph_is_a_track_whatever_other_events_there_are() -> None:
     assert [(track.name, track.device, len(track)) for track in tracks] == [
         ("device_5_gid_g_7", 1, 1), ("device_5_gid_h_8", 1, 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("host", [megascale_profiles.four_slices(), megascale_profiles.two_steps()], ids=["4", "2"])
+def test_each_flow_leaves_one_event_and_enters_one(hidden: bool, host: str) -> None:
+    found = load(profile(host))
+    if hidden:
+        hide_tiny_events(found)
+    add_flows(found, receives=True)
+    leaves, enters = (
+        sorted(number for track in found.tracks for _, numbers in getattr(track, way) for number in numbers.tolist())
+        for way in ("leaves", "enters")
+    )
+    assert leaves == list(range(1, len(leaves) + 1))
+    assert len(set(enters)) == len(enters) > 5
+    assert set(enters) <= set(leaves)
+    for track in found.tracks:
+        assert all(len(event) == len(number) for event, number in (*track.leaves, *track.enters))
+
+
+def test_flows_connect_ops_alone() -> None:
+    """The first event of the plane is one, the last one too; neither a scope nor merged events are."""
+    modules = 'line 1 "XLA Modules"\n10us +90us m {run_id=17}'
+    tiny = "15us +100ps a\n15000200ps +100ps b\n"
+    ops = f'20us +3us {SEND_0}\n30us +5us "%send-done.0 = x"\n40us +1us "%send-done.0 = x"'
+    scopes = f'line 3 "XLA TraceMe"\n20us +3us {SEND_0}\n30us +5us "%send-done.0 = x"'
+    first, last = (f'line 2 "XLA Ops"\n{events}' for events in (ops, tiny + ops))
+    for lines in (f"{first}\n{modules}\n{scopes}", f"{modules}\n{scopes}\n{last}"):
+        found = load(profile(CORE.partition("line 1")[0] + lines))
+        hide_tiny_events(found)
+        add_flows(found, receives=False)
+        ends = [
+            (track.name, track.begin_ps[event].tolist(), number.tolist())
+            for track in found.tracks
+            for event, number in (*track.leaves, *track.enters)
+        ]
+        assert ends == [("XLA Ops", [20 * US] * 3, [1, 2, 3]), ("XLA Ops", [30 * US], [1])]
 
 
 def test_tiny_steps_are_shown() -> None:

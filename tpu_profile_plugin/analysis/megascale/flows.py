@@ -136,15 +136,15 @@ def _ops(trace: Trace, codes: dict[str, int], receives: bool) -> list[_End]:
     """Track, event, kind, run and rendezvous of the ops; a done op has the rendezvous of the op that it completes."""
     parts = []
     for index, track in enumerate(trace.tracks):
-        if track.name != OPS or track.runtime or not len(track):
+        if track.name != OPS or track.runtime:
             continue
         kind, number, rendezvous = described(track.plane, codes)
         event = np.flatnonzero((track.row >= 0) & (track.run != NO_RUN))
         metadata = track.plane.events.metadata[track.row[event]]
         chosen = np.flatnonzero(kind[metadata] >= 0)
         event, metadata = event[chosen], metadata[chosen]
-        ones = np.ones(len(event), np.int64)
-        parts.append([index * ones, event, kind[metadata], track.run[event], rendezvous[metadata], number[metadata]])
+        of = np.full(len(event), index)
+        parts.append([of, event, kind[metadata], track.run[event], rendezvous[metadata], number[metadata]])
     columns = [np.concatenate([np.zeros(0, np.int64), *(part[i] for part in parts)]) for i in range(6)]
     of, event, kind, run, rendezvous, number = columns
     device = np.array([track.device for track in trace.tracks], np.int64)[of]
@@ -162,7 +162,7 @@ def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
             continue
         kind_of, is_graph = trace.once(track.plane, "kinds", partial(copy_kinds, track.plane))
         kinds, graph = kind_of[track.metadata], is_graph[track.metadata]
-        last = last_ends(kinds, 0 * kinds, track.begin_ps, track.begin_ps + track.duration_ps, graph)
+        last = last_ends(kinds, np.zeros_like(kinds), track.begin_ps, track.begin_ps + track.duration_ps, graph)
         trace.add(track, last, "is_last_instance", np.ones(len(last), np.int64))
         index, present = trace.numbers(track.plane, "action_index")
         first = present[track.row] & (index[track.row] == 0) & np.isin(kinds, (TO_HOST, TO_DEVICE))
@@ -171,9 +171,9 @@ def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
         event = np.flatnonzero(wanted & (track.run != NO_RUN)) if name else np.zeros(0, np.int64)
         late = event[kinds[event] == FROM_HOST]
         track.duration_ps[late] = np.maximum(track.duration_ps[late] - _GAP_PS, 0)
-        ones = np.ones(len(event), np.int64)
         rendezvous = codes.setdefault(name[2], len(codes)) if name else 0
-        parts.append((track_index * ones, event, kinds[event], track.run[event], rendezvous * ones))
+        of, graph = np.full(len(event), track_index), np.full(len(event), rendezvous)
+        parts.append((of, event, kinds[event], track.run[event], graph))
     return parts
 
 

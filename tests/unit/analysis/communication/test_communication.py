@@ -9,6 +9,7 @@ import pytest
 from builders.computed import communication
 from builders.planes import gpu, tpu
 
+from tpu_profile_plugin.analysis.communication import host_collectives
 from tpu_profile_plugin.analysis.communication.host_collectives import bus_factor, gigabytes_per_second, message_bytes
 from tpu_profile_plugin.analysis.communication.run_collectives import (
     Before,
@@ -35,6 +36,7 @@ from tpu_profile_plugin.analysis.devices.across_hosts import (
 )
 from tpu_profile_plugin.analysis.devices.collectives import (
     CollectiveKey,
+    CollectiveRuns,
     FirstWait,
     RecordedCollectives,
     Transfer,
@@ -42,6 +44,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
 )
 from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.columns import DeviceClock
 
 US = 10**6
@@ -204,6 +207,65 @@ def test_a_host_that_cannot_be_compared_waits_for_its_own_devices_only():
     assert run.offsets == (None, None)
     (one,) = run.sums
     assert (one.ranks, one.wait_ps, one.last) == (1, 0, -1)
+
+
+def runs_of(*runs):
+    """Collectives of devices: (device, begin, end, start_ps, instance)."""
+    number, begin, end, start, instance = (ints(*column) for column in zip(*runs, strict=True))
+    none, ones = np.zeros(len(runs), np.int64), np.ones(len(runs), np.int64)
+    return CollectiveRuns(
+        (CollectiveKey("r", 0, "all-reduce"),),
+        *(none, number, begin, end, none, none, instance, ones, start, start, none - 1, none.astype(np.bool_)),
+    )
+
+
+def working(number, compute, talk):
+    """A device that computes and communicates in these spans."""
+    spans = sorted([(*span, Work.COMPUTE) for span in compute] + [(*span, Work.COMMUNICATION) for span in talk])
+    begin, end, work = (ints(*column) for column in zip(*spans, strict=True)) if spans else (ints(),) * 3
+    runs = OpSpans(begin, end, np.zeros(len(spans), np.int32), work.astype(np.uint8), np.arange(len(spans)))
+    return Device(f"GPU {number}", "gpu", number, 0, (Op("k", 0, Work.COMPUTE),), runs)
+
+
+def test_sums_of_the_runs_of_a_collective():
+    """Two of one execution, and two alone; of two as long the one that did not wait for a start is the longest."""
+    runs = runs_of((0, 200, 290, 30, -1), (0, 0, 50, 0, 0), (1, 10, 52, 0, 0), (1, 100, 160, 0, -1))
+    found = host_collectives._sum(runs.keys[0], Transfer(), None, runs, ints(80, 50, 40, 20), np.arange(4))
+    assert (found.count, found.instances, found.total_ps, found.exposed_ps) == (4, 3, 212, 160)
+    assert (found.latency_ps, found.begin_ps, found.end_ps, found.device) == (42 + 60 + 60, 100, 160, 1)
+
+
+def test_what_a_device_did_since_the_collective_before():
+    """The second one begins with a collective, the third has none, and the fourth nothing else."""
+    devices = [
+        working(0, [(0, 10), (30, 40)], [(20, 30), (60, 90), (70, 80)]),
+        working(1, [(30, 35)], [(5, 20), (50, 60)]),
+        working(2, [(0, 9)], []),
+        working(3, [], []),
+    ]
+    runs = runs_of(
+        *((0, 60, 90, 0, 0), (0, 20, 30, 0, 0), (0, 70, 80, 0, 0)),
+        *((1, 5, 20, 0, 0), (1, 50, 60, 0, 0)),
+        (3, 5, 6, 0, 0),
+    )
+    work, idle = host_collectives._before(devices, runs)
+    assert (work.tolist(), idle.tolist()) == ([10, 10, 0, 0, 5, 0], [20, 10, 0, 0, 25, 0])
+
+
+def test_how_long_collectives_were_queued():
+    calls, begin = ints(5, 15, 62), ints(20, 60, 61)
+    launches = [Launches(calls, calls + 2, begin, begin + 5), Launches(ints(), ints(), ints(), ints())]
+    runs = runs_of(*((0, at, at + 9, 0, 0) for at in (60, 20, 61, 70, 30)), (1, 20, 30, 0, 0))
+    assert host_collectives._queued(launches, runs).tolist() == [45, 15, 0, -1, -1, -1]
+    assert host_collectives._queued(launches[::-1], runs).tolist() == [-1, -1, -1, -1, -1, 15]
+
+
+def test_waits_for_a_start_are_no_communication_of_their_device():
+    devices = [working(0, [(40, 45)], [(0, 50)]), working(1, [], [(0, 50)])]
+    runs = runs_of((0, 0, 50, 30, 0), (1, 0, 50, 0, 0), (1, 100, 110, 0, 0))
+    steps = StepWindows(ints(0), ("",), np.array([[0, 0]]), np.array([[60, 60]]), "device")
+    work, talk, shown = host_collectives._per_step(devices, steps, runs)
+    assert (work.tolist(), talk.tolist(), shown.tolist()) == ([[5, 0]], [[20, 50]], [[15, 50]])
 
 
 def test_profiles_without_devices():

@@ -215,6 +215,25 @@ def test_kernels_without_a_launch_are_of_no_step():
     assert windows(gpu([(0, 90)], [(1, 2, 40, 1)])) == ("device", [0], ("train 0",), [[0]], [[90]])
 
 
+def test_groups_of_a_gpu_that_no_marker_of_the_host_begins_are_steps():
+    kernels = "\n".join(f"{200 * i + 20}us +30us k {{group_id={i}, correlation_id=1}}" for i in range(7))
+    text = f'plane 1 "/device:GPU:0"\nline 10 "Stream #1"\n{kernels}'
+    source, numbers, _, begin, end = windows(text)
+    assert (source, numbers) == ("device", [1, 2, 3, 4, 5])
+    assert (begin, end) == ([[220], [420], [620], [820], [1020]], [[250], [450], [650], [850], [1050]])
+    two = "20us +30us k {group_id=7, correlation_id=1}\n5us +9us k {group_id=8, correlation_id=1}"
+    _, numbers, _, begin, end = windows(f'plane 1 "/device:GPU:0"\nline 10 "Stream #1"\n{two}')
+    assert (numbers, begin, end) == ([8, 7], [[5], [20]], [[14], [50]])
+
+
+def test_work_of_a_single_step_is_its_own(monkeypatch):
+    monkeypatch.setattr(module, "_step_of_runs", lambda *_: ints(0, -1))
+    own = module.own_work(None, None, device((1, 20, 30), (1, 40, 90), kind="tpu"), marks_of(7))
+    assert (own.first_ps.tolist(), own.last_ps.tolist(), own.some.tolist()) == ([20], [30], [True])
+    monkeypatch.setattr(module, "_step_of_runs", lambda *_: ints(-1, -1))
+    assert module.own_work(None, None, device((1, 20, 30), (1, 40, 90), kind="tpu"), marks_of(7)) is None
+
+
 def test_steps_of_a_core_are_those_with_a_number_and_a_duration():
     text = core(0, [(5, 10, 90), (6, 100, 100)]).replace('line 2 "XLA Modules"', "200 0 7 {_ct=9, _c=7}\n50 9 x")
     text = text.replace("200 0 7", "200us +0us 7").replace("50 9 x", '50us +9us x\nline 2 "XLA Modules"')

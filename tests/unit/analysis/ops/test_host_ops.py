@@ -13,6 +13,7 @@ from tpu_profile_plugin.analysis.ops.thread_ops import (
     TfFunction,
     combine_functions,
     combine_host_ops,
+    declares_ops,
     expensive_functions,
     host_ops,
     ops_only,
@@ -51,6 +52,15 @@ def test_ops_nested_on_a_thread_and_the_ops_that_events_name():
     """)
     assert shown(host) == [("inner", "Inner", 3, 30, 30), ("outer", "Outer", 1, 100, 70)]
     assert (host.ops.total_ps, host.ops.idle_ps) == (100 * US, 0)
+
+
+@pytest.mark.parametrize(
+    ("event", "declares"),
+    [('foo {tf_op="a"}', True), ("foo {_ipl_stage_id=5}", True), ('"MatMul:MatMul"', True), ("foo {x=1}", False)],
+)
+def test_a_host_declares_ops_by_a_name_a_stage_or_an_op(event, declares):
+    plane = load(np.frombuffer(build(f'plane 0 "/host:CPU"\nline 1 a\n0us +9us {event}'), np.uint8)).planes[0]
+    assert declares_ops(plane) is declares
 
 
 def test_an_op_that_another_outlives_is_lost():
