@@ -118,7 +118,7 @@ def _captured(host: Plane, rows: I64) -> Bools:
         return inside
     line, begin = line_of(host, marks), host.events.begin_ps[marks]
     order = np.lexsort((begin, line))
-    line, begin, opens = line[order], begin[order], kind[host.events.metadata[marks[order]]] > 0
+    line, begin, opens = line[order], begin[order], kind[host.events.metadata[marks[order]]] == 1
     own = line_of(host, rows)
     for thread in np.unique(line).tolist():
         of_thread = line == thread
@@ -133,7 +133,7 @@ def _around(line: I64, begin: I64, end: I64, matched: Bools) -> Bools:
     for thread in np.unique(line).tolist():
         rows = np.flatnonzero(line == thread)
         rows = rows[np.lexsort((-end[rows], begin[rows]))]
-        outer = np.cumsum(np.append(True, begin[rows][1:] >= np.maximum.accumulate(end[rows])[:-1])) - 1
+        outer = np.cumsum(np.append(True, begin[rows][1:] >= np.maximum.accumulate(end[rows])[:-1]))
         near[rows] = (np.bincount(outer, weights=matched[rows]) > 0)[outer]
     return near
 

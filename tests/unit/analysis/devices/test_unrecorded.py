@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from builders.computed import budget
+from builders.computed import budget, decoded, devices
+from builders.shown import profile as columns
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, NOT_RECORDED, PARTS
 from tpu_profile_plugin.analysis.budget.run_budget import merge_budgets
+from tpu_profile_plugin.analysis.devices.model import Device, OpSpans
+from tpu_profile_plugin.analysis.devices.unrecorded import (
+    Unrecorded,
+    _around,
+    _most,
+    _of_device,
+    launches_of_host,
+    unknown_time,
+    unrecorded,
+)
 
 US = 10**6
 
@@ -118,3 +130,70 @@ def test_device_events_that_end_early_or_begin_late():
         assert lost.share == pytest.approx(share)
         assert (len(found.steps), found.steps.without_work) == (4, 16)
         assert merge_budgets([found]).share("compute") == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize(("lost", "at_end", "is_most"), [(10, 9, True), (10, 8, False), (1, 1, True), (0, 0, False)])
+def test_nine_tenths_of_the_lost_launches_lie_at_one_end(lost, at_end, is_most):
+    calls = np.arange(lost)
+    assert Unrecorded(calls, after=at_end).ends_early is is_most
+    assert Unrecorded(calls, before=at_end).begins_late is is_most
+    assert not Unrecorded(calls, after=at_end).begins_late
+
+
+def test_without_a_host_nothing_is_known_to_be_lost():
+    text = profile([launch(2, 1)], [(5, 20, 1)])
+    assert [len(lost) for lost in unrecorded(decoded(text).space, None, devices(text))] == [0]
+    assert unrecorded(decoded(text).space, decoded(text).space.planes[0], []) == []
+
+
+def test_captures_of_a_thread_are_from_each_begin_to_the_next_end():
+    calls = [
+        *((10, 1, "cudaGraphLaunch"), (20, 1, "cudaStreamBeginCapture"), (30, 1, "cudaLaunchKernel")),
+        *((40, 1, "cudaStreamEndCapture"), (50, 1, "cudaLaunchKernel"), (60, 1, "hipStreamBeginCapture")),
+        *((70, 1, "cudaLaunchKernel"), (80, 1, "hipStreamEndCapture"), (90, 1, "cudaLaunchKernel")),
+    ]
+    events = "\n".join(f"{at}us +{length}us {name}" for at, length, name in calls)
+    host = columns(f'plane 1 "/host:CPU"\nline 1 a\n{events}\nline 2 b\n75us +1us cudaLaunchKernel').planes[0]
+    at = host.events.begin_ps[launches_of_host(host)] // US
+    assert at.tolist() == [10, 50, 90, 75]
+
+
+def test_calls_around_a_matched_one_and_within_are_the_same_launch():
+    line = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1])
+    begin = np.array([0, 3, 20, 22, 40, 30, 0, 0, 9])
+    end = np.array([9, 5, 30, 25, 41, 31, 0, 9, 12])
+    matched = np.array([False, True, True, False, False, False, True, False, False])
+    assert _around(line, begin, end, matched).tolist() == [True, True, True, True, False, False, True, True, False]
+
+
+def test_a_thread_launches_most_on_one_device():
+    line, owner = np.array([0, 0, 0, 1, 1, 2, 3]), np.array([0, 0, 1, 1, -1, -1, 0])
+    assert _most(line, owner, 5).tolist() == [0, 1, -1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("kept", "lost", "expected"),
+    [
+        ([10, 20, 30], [10, 30, 50], (1, 3, 1, 0, 1.0)),
+        ([10, 20, 30], [10, 30], (1, 3, 0, 0, 1.0)),
+        ([10, 20, 30], [40, 50], (1, 3, 2, 0, 0.75)),
+        ([30, 40], [20, 50, 60], (1, 2, 2, 1, 0.5)),
+        ([], [20, 50], (1, 0, 2, 0, 0.0)),
+    ],
+)
+def test_launches_with_and_without_events(kept, lost, expected):
+    """The first of each kind is of a graph."""
+    begin = np.array([*kept, *lost])
+    is_lost, first = np.arange(len(begin)) >= len(kept), np.isin(np.arange(len(begin)), [0, len(kept)])
+    found = _of_device(begin, is_lost, ~is_lost, first)
+    assert found.launch_ps.tolist() == sorted(lost)
+    assert (found.graphs, found.recorded, found.after, found.before, found.share) == expected
+
+
+def test_work_that_was_launched_after_what_follows_a_gap_ran_behind_it():
+    """Starts at 5 and 50, launched at 2 and 40; the lost launch is at 45."""
+    gpu = Device("GPU 0", "gpu", 0, 0, (), OpSpans(), starts=np.array([5, 50]))
+    idle, none = (np.array([25, 70]), np.array([50, 100])), (np.zeros(0, np.int64), np.zeros(0, np.int64))
+    for launched, spans in ((45, [(70, 100)]), (30, [(30, 50)]), (2, []), (90, [(90, 100)])):
+        found = unknown_time(idle, gpu, Unrecorded(np.array([launched])), np.array([2, 40]), none)
+        assert list(zip(*(column.tolist() for column in found), strict=True)) == spans

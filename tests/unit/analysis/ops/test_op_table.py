@@ -1,11 +1,13 @@
 """Adding op metrics up, and the rates of ops."""
 
+import dataclasses
 import pickle
 
 import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.environment.environment import Hardware, Peaks
+from tpu_profile_plugin.analysis.hlo.instructions import Dimension
 from tpu_profile_plugin.analysis.ops.op_tables import (
     HBM,
     READ,
@@ -16,10 +18,12 @@ from tpu_profile_plugin.analysis.ops.op_tables import (
     OpText,
     combine,
     framework_ops,
+    is_rematerialized,
     no_traffic,
+    rows_in,
 )
 from tpu_profile_plugin.analysis.ops.rates import Resource, rates
-from tpu_profile_plugin.analysis.ops.tree import rows_of
+from tpu_profile_plugin.analysis.ops.tree import OpNode, add_details, add_use, rows_of, single_ops
 
 
 def table(rows, total=0):
@@ -32,6 +36,91 @@ def table(rows, total=0):
         eager=np.zeros(len(rows), np.bool_), occurrences=ints[0], time_ps=ints[1], self_ps=ints[2], min_ps=ints[3],
         cores=np.ones(len(rows), np.int64), flops=floats[0], model_flops=floats[0], bytes=floats[1], total_ps=total,
     )  # fmt: skip
+
+
+def test_rows_of_ops_in_a_table():
+    found = rows_in(
+        table([(1, "add", "", "", 2, 30, 20, 5, 8, 4), (2, "mul", "", "", 1, 1, 1, 1, 1, 1)]), [(2, "mul"), (1, "x")]
+    )
+    assert found.tolist() == [1, -1]
+
+
+def test_calls_count_where_they_are_recorded():
+    rows = [
+        (1, f"k{i}", "", f"{name}:PyTorch", times, 9, 9, 9, 1, 1)
+        for i, (name, times) in enumerate((("a", 7), ("a", 3), ("b", 5)))
+    ]
+    found = framework_ops(dataclasses.replace(table(rows), calls=np.array([2, 2, 0])))
+    assert found.occurrences.tolist() == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("expression", "provenance", "again"),
+    [
+        ("%fusion.remat = f32[] fusion()", "", True),
+        ("%fusion = f32[] fusion(%x.remat)", "", False),
+        ("%fusion = f32[] fusion()", "jit(f)/rematted_computation/dot", True),
+        ("", "", False),
+    ],
+)
+def test_what_is_computed_again(expression, provenance, again):
+    assert is_rematerialized(expression, provenance) is again
+
+
+def node(kind, **facts):
+    return OpNode("x", kind, **facts)
+
+
+@pytest.mark.parametrize(
+    ("one", "flops_use", "memory_use"),
+    [
+        (node("op", time_ps=10**12, flops=5e11), 0.5, (0.0, 0.0, None)),
+        (node("op", time_ps=10**12, normalized_ps=5e11, flops=5e11), 1.0, (0.0, 0.0, None)),
+        (node("op", time_ps=10**12, bytes=(4e9, 1e9, 1e9)), 0.0, (0.4, 0.05, None)),
+        (node("op", time_ps=10**12), None, (0.0, 0.0, None)),
+        (node("idle", time_ps=10**12), None, (None, None, None)),
+        (node("idle", time_ps=10**12, bytes=(4e9, 0.0, 0.0)), 0.0, (0.4, 0.0, None)),
+        (node("op", flops=5e11), None, (None, None, None)),
+    ],
+)
+def test_the_use_of_the_peaks(one, flops_use, memory_use):
+    one.rate(Peaks(1.0, (10.0, 20.0)))
+    assert (one.flops_use, one.memory_use) == (flops_use, memory_use)
+
+
+def test_single_ops_of_a_tree():
+    ops = [node("op"), node("idle", program_id="7"), node("idle"), node("part", program_id="7")]
+    tree = node("root", children=[node("group", program_id="7", children=ops[:2]), *ops[2:]])
+    assert [id(one) for one in single_ops([tree])] == [id(one) for one in ops[:2]]
+
+
+def test_nodes_without_time_of_their_own_have_no_use():
+    inner, part, around = (
+        node("op", time_ps=10**12, flops=1e12),
+        node("part", time_ps=10**12),
+        node("op", time_ps=10**12),
+    )
+    inner.children, around.contains = [part], True
+    root = node("root", time_ps=10**12, flops=1e12, children=[inner, around])
+    add_use(root, [], Peaks(1.0, (10.0, 20.0)))
+    assert [one.flops_use for one in (root, inner, part, around)] == [1.0, 1.0, None, None]
+
+
+@pytest.mark.parametrize(
+    ("category", "layouts", "dimensions", "has"),
+    [
+        ("convolution", True, True, True),
+        ("output fusion", True, True, True),
+        ("copy", True, True, False),
+        ("convolution", False, True, False),
+        ("convolution", True, False, False),
+    ],
+)
+def test_layouts_of_convolutions(category, layouts, dimensions, has):
+    one = node("op", category=category)
+    details = {(0, "x"): ((Dimension(6, 8, "feature"),) if dimensions else (), ())}
+    add_details([one], details, layouts=layouts, most_parts=None)
+    assert (bool(one.layout), one.layout_use) == (has, 0.75 if has else None)
 
 
 def test_combine_adds_by_module_and_name_and_keeps_the_first_text():
