@@ -9,8 +9,10 @@ import pytest
 from builders.asking import asked
 from builders.logdirs import write
 from builders.planes import host, tpu
+from builders.shown import profile
 
 import tpu_profile_plugin
+from tpu_profile_plugin.analysis.timeline.listing import in_window, main_thread
 from tpu_profile_plugin.errors import BadRequest
 from tpu_profile_plugin.opening import OpenLogdir
 
@@ -24,6 +26,33 @@ MAIN = """
     20us +5us MemoryAllocation
 """
 PROFILE = "\n".join([tpu(CORE, steps=STEPS), tpu(CORE.replace("160 20", "160 40"), core=1, steps=STEPS), host(MAIN)])
+
+
+def test_lines_that_limit_the_program_and_titles_that_tell_lines_apart() -> None:
+    threads = "\n".join(f"line {number} w\n0us +9us work" for number in (5, 7))
+    core = tpu(CORE, steps=STEPS, modules="0 400 jit_f(7)")
+    space = profile(f"{core}\n{host(MAIN)}\n{threads}\nline 8 steps\nline 9 main\n0us +1us x")
+    found = in_window(space, 0, 500 * 10**6, lambda name: True)
+    assert dict(zip(found.line, found.busy.tolist(), strict=True)) == {
+        "TPU 0/XLA Modules": False, "TPU 0/XLA Ops": True,
+        "CPU/main (1)": True, "CPU/w (5)": False, "CPU/w (7)": False, "CPU/main (9)": False,
+    }  # fmt: skip
+    assert "MemoryAllocation" not in found.name
+    core = f"{tpu(CORE, steps=STEPS)}\nline 9 more\n0us +1us MemoryAllocation\n1us +1us x"
+    assert set(in_window(profile(core), 0, 500 * 10**6, lambda name: True).line) == {"TPU 0/XLA Ops", "TPU 0/more"}
+
+
+@pytest.mark.parametrize(
+    ("names", "events", "thread"),
+    [
+        (["worker", "main", "main/7"], [9, 5, 6], 2),
+        (["main", "python3.11"], [0, 5], 1),
+        (["python", "MainThread"], [9, 1], 1),
+        (["worker"], [9], None),
+    ],
+)
+def test_the_main_thread(names: list[str], events: list[int], thread: int | None) -> None:
+    assert main_thread(names, events) == thread
 
 
 def logdir(root: Path, **runs: str) -> OpenLogdir:

@@ -57,7 +57,7 @@ def counters(trace: Trace) -> list[Counter]:
         for kind in (_RECEIVE, _SEND)
     )
     begin, end, size, sized = _executions(trace, tracks, names)
-    in_flight, payload = _level(begin, end, 0 * begin + 1), _level(begin[sized], end[sized], size[sized])
+    in_flight, payload = _level(begin, end, np.ones_like(begin)), _level(begin[sized], end[sized], size[sized])
     made = []
     for way, of in (("RX", received), ("TX", sent)):
         level = _level(of.begin_ps, of.end_ps, of.bytes)

@@ -90,3 +90,8 @@ def test_names():
     assert async_role("send-done.1") == ("send.1", False)
     assert async_role("recv.1") == ("recv.1", True)
     assert async_role("all-gather.3") is None
+
+
+def test_waiting_for_input_is_told_by_the_category_or_the_op():
+    for opcode, category, name in (("infeed", "", "x"), ("fusion", "infeed", "x"), ("", "", "infeed.3")):
+        assert hlo_work(opcode, category, name) == (Work.INPUT, "")

@@ -6,8 +6,17 @@ import pytest
 from builders.answers import answer
 from builders.planes import tpu
 from builders.profiles.planted import evidence, finding, reason
+from builders.shown import profile
 
-from tpu_profile_plugin.analysis.communication.barriers import BarrierTime, barriers
+from tpu_profile_plugin.analysis.communication.barriers import (
+    BarrierTime,
+    _complete,
+    _outliers,
+    barrier_time,
+    barriers,
+    may_have_barriers,
+)
+from tpu_profile_plugin.analysis.derived.preprocess import preprocess
 from tpu_profile_plugin.tools import registry
 
 
@@ -29,6 +38,55 @@ def suggestion(*hosts):
     """Rule and text of the default answer; None if there is none."""
     found = answer(registry.find("smart_suggestion"), *hosts)["suggestions"]
     return (found[0]["ruleName"], found[0]["suggestionText"]) if found else None
+
+
+def time_of(text):
+    space = profile(text)
+    return barrier_time(space, preprocess(space), "file")
+
+
+def test_barriers_of_a_host_are_those_of_its_cores():
+    """In the second core's longer barrier, which comes first, less of the time of the cores is one."""
+    first = barriers_of([50, 20, 30], name="h1")
+    second = barriers_of([0.5, 10, 70]).partition("\n")[2].replace("TPU:0", "TPU:1").replace("plane 0", "plane 1")
+    found = time_of(f"{first}\n{second}")
+    us = 10**6
+    assert (found.hostname, found.longest) == ("h1", (2300 * us, 3000 * us))
+    assert found.shares == (pytest.approx(0.2), pytest.approx(0.1))
+    assert found.by_step == (pytest.approx(0.15),)
+    assert time_of(barriers_of([70, 20, 30])).longest == (100 * us, 800 * us)
+    # XProf reads only unsigned durations.
+    signed = time_of(first.replace("device_duration_ps=u", "device_duration_ps="))
+    assert (signed.shares, signed.longest) == ((), (0, 0))
+
+
+def test_only_tpus_have_barriers():
+    assert may_have_barriers(profile(barriers_of([50])))
+    assert not may_have_barriers(profile(barriers_of([50]).replace("TPU:0", "GPU:0")))
+    assert not may_have_barriers(profile(barriers_of([50]).replace("barrier-cores", "other")))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "steps"),
+    [((100, 1), [3, 4]), ((101, 1), [3]), ((1, 100), [3, 4]), ((1, 101), [4]), ((5, 5, 5), [4]), ((5,), [3])],
+)
+def test_incomplete_steps_do_not_count(lengths, steps):
+    by_step = dict(enumerate(lengths, 3))
+    assert _complete(list(by_step), by_step) == steps
+
+
+@pytest.mark.parametrize(
+    ("percents", "outliers"),
+    [
+        ((10, 10, 10.0, 10.000001), []),
+        ((10, 10, 10.0, 10.00001), ["3"]),
+        ((10, 11, 12, 50), ["3"]),
+        ((10, 11, 12, 16), []),
+        ((10, 50), []),
+    ],
+)
+def test_hosts_far_from_the_median(percents, outliers):
+    assert [name for name, _ in _outliers({str(i): one for i, one in enumerate(percents)})] == outliers
 
 
 @pytest.mark.parametrize(("percent", "fires"), [(9.9, False), (10.1, True), (40, True)])
