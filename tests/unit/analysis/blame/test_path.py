@@ -243,3 +243,67 @@ def test_pieces_that_are_together_are_of_the_part_with_most_of_their_time():
     on, none, one = np.full(5, int(On.NOTHING)), np.full(5, -1), np.ones(5, np.int64)
     thin = in_window(Path(step, begin, end, part, on, none, none, 0 * begin, 0 * begin, one), (0, 400), 4)
     assert (thin.count.tolist(), thin.part.tolist()) == ([2, 1, 2], [COMPUTE] * 3)
+
+
+def test_a_span_without_length_leads_at_no_moment():
+    begin, end, row = farthest(np.array([3, 5]), np.array([3, 9]))
+    assert (begin.tolist(), end.tolist(), row.tolist()) == ([5], [9], [1])
+
+
+def test_a_window_that_ends_where_a_step_begins_is_not_in_it():
+    paths = Paths(GPU)
+    assert shown(paths.path(0, (74 * US, 75 * US))) == FIRST
+    assert shown(paths.path(0, (75 * US, 76 * US))) == SECOND
+    assert [row[1:3] for row in shown(in_window(paths.path(), (25 * US, 45 * US)))] == [(25, 30), (30, 45)]
+
+
+def pieces(*ends, start=0):
+    """A path of one step with pieces that follow each other."""
+    end = np.array(ends) + start
+    begin, none = np.append(start, end[:-1]), np.full(len(end), -1)
+    on, zero = np.full(len(end), int(On.NOTHING)), np.zeros(len(end), np.int64)
+    return Path(zero, begin, end, zero, on, none, none, zero, zero, zero + 1)
+
+
+@pytest.mark.parametrize("start", [0, 2000])
+@pytest.mark.parametrize(
+    ("ends", "count"),
+    [
+        ((50, 600, 700, 800, 1000), [1, 1, 3]),  # the second is longer than two of four equal parts
+        ((50, 550, 700, 800, 1000), [1, 1, 3]),
+        ((50, 549, 700, 800, 1000), [2, 3]),
+        ((50, 600, 700, 1000), [1, 1, 1, 1]),
+    ],
+)
+def test_small_pieces_are_together_wherever_the_path_begins(ends, count, start):
+    path = pieces(*ends, start=start)
+    assert in_window(path, (0, 10_000), 4).count.tolist() == count
+
+
+def test_the_device_that_works_most_without_waits_leads():
+    """The first waits for 50 us in its collective, which it does nothing else meanwhile."""
+    core = 'plane {0} "/device:TPU:{0}"\nline 1 Steps\n0us +100us 1 {{_ct=9, _c=1}}\nline 3 "XLA Ops"\n'
+    core += "0us +{1}us fusion.1\n{1}us +{2}us all-reduce.1\nmetadata fusion.1 {{program_id=u7, symbol_id=u1}}\n"
+    core += "metadata all-reduce.1 {{program_id=u7, symbol_id=u2}}\n"
+    assert leading(Paths(core.format(0, 25, 60) + core.format(1, 70, 15)).spent) == 1
+    assert leading(Paths(core.format(0, 70, 15) + core.format(1, 25, 60)).spent) == 0
+
+
+def test_work_that_hides_other_work_is_on_the_path():
+    text = """
+    plane 1 "/device:GPU:0"
+    line 1 "Stream #1"
+    10us +40us gemm {correlation_id=1}
+    line 2 "Stream #2"
+    20us +40us ncclDevKernel_AllReduce_Sum_f32 {correlation_id=2}
+    plane 2 "/host:CPU"
+    line 1 main
+    0us +70us train {_r=1, step_num=0}
+    2us +1us launch {correlation_id=1}
+    4us +1us launch {correlation_id=2}
+    """
+    work = [row[1:] for row in shown(Paths(text).path()) if row[4] == "OP"]
+    assert work == [
+        (10, 50, "compute", "OP", "gemm"),
+        (50, 60, "exposed_communication", "OP", "ncclDevKernel_AllReduce_Sum_f32"),
+    ]
