@@ -63,6 +63,11 @@ def test_ops_with_a_two_thousandth_of_the_whole_are_in_no_group(ps, count):
     assert [group.ps for group in found] == [4000, 3000, 6][:count]
 
 
+def test_kinds_within_a_group_are_in_the_order_of_their_time():
+    (group,) = op_groups(blamed(("aten::mul", 0, 10), ("aten::add", 0, 60), ("aten::sub", 0, 30)), NO_PROGRAMS)
+    assert (group.name, group.kinds) == ("elementwise ops", ("aten::add", "aten::sub", "aten::mul"))
+
+
 @pytest.mark.parametrize(
     ("rows", "place"),
     [

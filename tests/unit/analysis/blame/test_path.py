@@ -119,6 +119,8 @@ def test_the_path_is_in_ops_and_in_the_calls_that_the_device_waits_for():
     assert shown(path) == [*FIRST, *SECOND]
     op = np.flatnonzero((path.on == On.OP) & (path.begin_ps == 30 * US))[0]
     assert (path.event_begin_ps[op], path.event_ps[op], path.count[op]) == (30 * US, 20 * US, 1)
+    call = np.flatnonzero((path.on == On.CALL) & (path.begin_ps == 8 * US))[0]
+    assert (path.event_begin_ps[call], path.event_ps[call]) == (2 * US, 16 * US)
 
 
 def test_a_window_has_the_whole_steps_that_it_overlaps():

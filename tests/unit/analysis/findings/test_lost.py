@@ -1,0 +1,114 @@
+"""Lost time and the parts of a typed-in time budget that it lies in; how evidence names where it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, PARTS
+from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
+from tpu_profile_plugin.analysis.common.spans import PartTimes
+from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, share_within, within
+from tpu_profile_plugin.analysis.findings.model import OpOf
+from tpu_profile_plugin.analysis.findings.places import cell, in_timeline, most_in, most_label, timeline
+
+MS = 10**9
+
+
+def by_part(between=0, **ps):
+    """A time by part, the last between steps."""
+    return np.array([*(ps.get(name, 0) for name in CATEGORIES), between], np.int64)
+
+
+def budget(between=0, **ps):
+    """Three steps of one device that are spent alike, and what the times between them are spent on."""
+    inside = {name: us for name, us in ps.items() if not name.startswith("between_")}
+    outside = {name.removeprefix("between_"): us for name, us in ps.items() if name.startswith("between_")}
+    time = np.repeat(by_part(**inside)[:-1, None, None], 3, axis=1)
+    length = time.sum(axis=0)
+    gap = between or sum(outside.values())
+    return RunBudget(
+        (0,), (RunDevice("TPU 0", 0, "tpu"),), np.arange(3), ("", "", ""),
+        np.arange(3)[:, None] * (length + gap), length, PartTimes.of(PARTS, time), np.ones((3, 1), np.bool_), np.array([2 * gap]), 2 * by_part(**outside)[None, :-1],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        # A twentieth of it between steps is told with it.
+        (10, Lost(200.0, 200 / 1110, ("idle_host", BETWEEN))),
+        (9, Lost(190.0, 190 / 1110, ("idle_host",), whole=True)),
+    ],
+)
+def test_time_between_steps_counts_if_much_of_the_time_is_there(between, expected):
+    run = budget(compute=810, idle_host=190, between_idle_host=between, between_idle_other=110 - between)
+    assert lost_to(run, "idle_host") == expected
+
+
+def test_parts_without_time_are_not_named():
+    run = budget(compute=700, idle_host=100, idle_input=200)
+    assert lost_to(run, "idle_input", "idle_compile", "idle_host") == Lost(300.0, 0.3, ("idle_input", "idle_host"))
+    assert lost_to(run, "idle_compile", "input_copy") == Lost(0.0, 0.0, ("idle_compile",), whole=True)
+    assert lost_to(run, "host_compute") == Lost(100.0, 0.1, ("host_compute",), whole=True)
+
+
+@pytest.mark.parametrize(
+    ("ps", "segments", "expected"),
+    [
+        (100.0, ("idle_host",), Lost(100.0, 0.1, ("idle_host",), whole=True)),
+        (99.9, ("idle_host",), Lost(99.9, 0.0999, ("idle_host",))),
+        # At most what the parts have, and all of it but for rounding is all.
+        (100.1, ("idle_host",), Lost(100.0, 0.1, ("idle_host",), whole=True)),
+        (99.99995, ("idle_host",), Lost(99.99995, 0.09999995, ("idle_host",), whole=True)),
+        (-5.0, ("idle_host",), Lost(0.0, 0.0, ("idle_host",))),
+        (300.0, ("idle_host", "idle_input"), Lost(300.0, 0.3, ("idle_host", "idle_input"))),
+        # A part within a group counts once.
+        (900.0, ("input", "idle_input"), Lost(200.0, 0.2, ("input", "idle_input"))),
+    ],
+)
+def test_time_within_parts(ps, segments, expected):
+    found = within(budget(compute=700, idle_host=100, idle_input=200), ps, segments)
+    assert (found.ps, found.segments, found.whole) == (expected.ps, expected.segments, expected.whole)
+    assert found.share == pytest.approx(expected.share)
+
+
+def test_a_time_is_located_in_the_parts_that_have_a_twentieth_of_it():
+    """Sums over three steps, and over the two times between them."""
+    run = budget(compute=700, idle_host=100, idle_input=200, between_idle_other=100)
+    found = located(run, by_part(between=2 * 5, compute=3 * 90, idle_host=3 * 5))
+    assert found == Lost(100.0, 100 / 1100, ("compute", "idle_host", BETWEEN))
+    assert located(run, by_part(compute=3 * 96, idle_host=3 * 4)) == Lost(100.0, 100 / 1100, ("compute",))
+
+
+def test_the_share_of_parts_that_a_time_takes():
+    run = budget(compute=700, idle_host=100, idle_input=200, between_idle_other=100)
+    time = by_part(between=20, idle_host=40, idle_input=30, compute=7).astype(np.float64)
+    assert share_within(run, time, ("idle_host",)) == 0.4
+    assert share_within(run, time, ("host_compute", "idle_input")) == pytest.approx(70 / 300)
+    assert share_within(run, time, ("idle_host", BETWEEN)) == pytest.approx(60 / 200)
+    assert share_within(run, 9 * time, ("idle_host",)) == 1.0
+
+
+# Where something shows.
+
+
+def test_the_longest_run_of_an_op_in_the_timeline():
+    op = OpOf("dot.1", 7)
+    (found,) = in_timeline("h0", op, (3 * MS, 5 * MS))
+    assert (found.value, found.unit, found.op) == (2.0, "ms", op)
+    assert found.query == {"host": "h0", "window": f"{MS},{7 * MS}", "find": "dot.1"}
+    assert timeline("h0", MS, 5 * MS) == {"host": "h0", "window": f"0,{9 * MS}"}
+    assert in_timeline("h0", op, None) == []
+
+
+def test_separators_of_addresses_are_escaped_in_cells():
+    assert cell("name", r"a,b;c~d\e f") == r"name~a\,b\;c\~d\\e f"
+
+
+def test_most_of_it_is_more_than_half():
+    half, more = most_label(0.5), most_label(0.51)
+    assert ("most" in half.lower(), "most" in more.lower()) == (False, True)
+    assert [most_in("dot.1", share).startswith(", most of it in dot.1") for share in (0.5, 0.51)] == [False, True]
+    assert "50%" in most_in("dot.1", 0.5)
