@@ -30,7 +30,8 @@ def budget(between=0, **ps):
     gap = between or sum(outside.values())
     return RunBudget(
         (0,), (RunDevice("TPU 0", 0, "tpu"),), np.arange(3), ("", "", ""),
-        np.arange(3)[:, None] * (length + gap), length, PartTimes.of(PARTS, time), np.ones((3, 1), np.bool_), np.array([2 * gap]), 2 * by_part(**outside)[None, :-1],
+        np.arange(3)[:, None] * (length + gap), length, PartTimes.of(PARTS, time),
+        np.ones((3, 1), np.bool_), np.array([2 * gap]), 2 * by_part(**outside)[None, :-1],
     )  # fmt: skip
 
 
@@ -45,6 +46,12 @@ def budget(between=0, **ps):
 def test_time_between_steps_counts_if_much_of_the_time_is_there(between, expected):
     run = budget(compute=810, idle_host=190, between_idle_host=between, between_idle_other=110 - between)
     assert lost_to(run, "idle_host") == expected
+
+
+def test_a_twentieth_is_of_all_of_the_time():
+    """1 of 20.5 is less than a twentieth, though more than that of what is in steps."""
+    run = budget(compute=80_500, idle_host=19_500, between_idle_host=1_000, between_idle_other=9_000)
+    assert lost_to(run, "idle_host").segments == ("idle_host",)
 
 
 def test_parts_without_time_are_not_named():
