@@ -143,7 +143,8 @@ def function_groups(blame: HostBlame, most: int = 3) -> list[FunctionGroup]:
         return []
     rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
     groups = _Functions(blame, rows).groups(most)
-    return [_with_ops(blame, group) for group in groups if group.name.startswith("$")]
+    own = {blame.stacks.names[name] for name in blame.stacks.name[blame.stacks.own].tolist()}
+    return [_with_ops(blame, group) for group in groups if group.name in own]
 
 
 def helper_groups(blame: HostBlame) -> list[FunctionGroup]:

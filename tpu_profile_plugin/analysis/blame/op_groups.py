@@ -25,6 +25,8 @@ MOST_NAME = 200
 """So much of an op's name is looked at."""
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
+LOOPED_OPS = 20
+"""So many ops of a group are looked at for a loop around them."""
 MOST_OF_IT = 0.5
 """Least share of a group's time for a place to be that of the group."""
 _NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
@@ -66,7 +68,7 @@ class OpGroup:
       kinds: of the ops, most time first.
       runs: of all of them per step, 0 if unknown.
       growth: the share of their time by which each step takes them longer.
-      loops: lines of the loops that the largest op is in, the outermost first.
+      loops: lines of the loops that the largest op in a loop is in, the outermost first.
     """
 
     name: str
@@ -134,7 +136,7 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     return OpGroup(
         *(kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places),
         growth=blame.growth(rows),
-        loops=names.loops(ops[0][0]),
+        loops=next(filter(None, (names.loops(op) for op, _ in ops[:LOOPED_OPS])), ()),
         path=within,
     )
 

@@ -224,6 +224,11 @@ def test_ops_of_a_model_are_told_by_their_names_or_by_the_calls_around_them(op, 
     assert (found.name, found.ps, found.model_ps) == (F, 800, model)
 
 
+@pytest.mark.parametrize("calls", [[("$api.py:9 wait", NOWHERE)], [("$api.py:9 wait", NOWHERE), (F, NOWHERE)]])
+def test_a_call_of_a_library_is_no_function_of_the_program_whatever_runs_in_it(calls):
+    assert function_groups(blamed([(COMPUTE, 0, 0, 900), (IDLE_HOST, NO_OP, 0, 50)], calls, OPS)) == []
+
+
 def test_where_nothing_is_launched_one_by_one_functions_have_no_ops():
     rows = [(COMPUTE, 0, NOWHERE, 300), (IDLE_HOST, NO_OP, 0, 400)]
     assert function_groups(blamed(rows, [(F, NOWHERE)], OPS)) == []
