@@ -10,6 +10,7 @@ import pytest
 from builders.programs.graph_answers import (
     CHAIN,
     DATA,
+    INNER,
     TWICE,
     ask,
     drawn,
@@ -20,8 +21,9 @@ from builders.programs.graph_answers import (
 )
 from builders.programs.hlo import op, program
 
-from tpu_profile_plugin.analysis.hlo.drawing import draw_computation, excerpt, place
+from tpu_profile_plugin.analysis.hlo.drawing import HEAD, draw_computation, excerpt, place
 from tpu_profile_plugin.analysis.hlo.graph import Links
+from tpu_profile_plugin.tools.ops.graph_pictures import _shortened, _svg_path
 
 
 def nested(depth: int) -> bytes:
@@ -261,3 +263,106 @@ def test_neighbours_stand_side_by_side_with_their_texts_inside() -> None:
     for box in boxes:
         ((x, width),) = re.findall(r'<rect x="([\d.-]+)"[^>]* width="([\d.]+)"', box)
         assert {float(one) - float(x) for one in re.findall(r'<text x="([\d.-]+)"', box)} == {8}, width
+
+
+RECT = (
+    r'<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)" rx="4" fill="#\w+" '
+    r'stroke="(#\w+)" stroke-width="(\d)"([^>]*)/>'
+)
+TEXT = r'<text x="(\d+)" y="(\d+)"( font-weight="bold")?>(.*?)</text>'
+
+
+def pictured(data: bytes, **params: str) -> tuple[dict[str, Any], str]:
+    """The nodes of the picture of a page by name: where each is, how it is framed, its lines; and the page."""
+    page = ask(data, type="graph", format="html", **params).body.decode()
+    nodes = {}
+    for node in re.findall(r'<a href="#n\d+"><title>.*?</a>', page):
+        x, y, width, height, stroke, line, dashes = re.findall(RECT, node)[0]
+        texts = re.findall(TEXT, node)
+        # The first line is bold; all have the same margin, and a line is 14 high.
+        assert [(int(left) - int(x), int(top) - int(y)) for left, top, *_ in texts] == [
+            (8, 14 + 14 * i) for i in range(len(texts))
+        ]
+        assert [bool(bold) for *_, bold, _ in texts] == [True, *[False] * (len(texts) - 1)]
+        assert (int(width), int(height)) == (172, 12 + 14 * len(texts))
+        nodes[texts[0][3]] = (stroke, line, bool(dashes), [text for *_, text in texts[1:]])
+    return nodes, page
+
+
+def test_nodes_of_the_picture_are_framed_by_what_they_are() -> None:
+    nodes, _ = pictured(CHAIN, node_name="b", graph_width="1")
+    assert nodes == {
+        "a": ("#757575", "1", False, ["parameter", "f32[4]"]),
+        "b": ("#c62828", "3", False, ["negate", "f32[4]"]),
+        "c": ("#757575", "1", False, ["negate", "f32[4]"]),
+    }
+    nodes, _ = pictured(CHAIN, node_name="c", graph_width="1")
+    assert {name: dashed for name, (*_, dashed, _) in nodes.items()} == {"b": True, "c": False}
+
+
+def test_boxes_of_the_picture_have_their_name_at_the_top() -> None:
+    _, page = pictured(DATA, node_name="f", graph_width="0")
+    frame, text = re.search(RECT, page), re.search(TEXT, page)
+    assert frame is not None
+    assert text is not None
+    assert (frame[5], frame[6], text[4]) == ("#c62828", "3", "f: fusion")
+    assert (int(text[1]) - int(frame[1]), int(text[2]) - int(frame[2])) == (10, HEAD // 2 + 2)
+    # Without a center.
+    _, page = pictured(DATA, node_name="entry")
+    frame = re.search(RECT, page)
+    assert frame is not None
+    assert (frame[5], frame[6]) == ("#9e9e9e", "1")
+    long = program(
+        [op("p", "parameter", "f32[4]"), op("f" * 99, "fusion", "f32[4]", "p", called=["inner"])], inner=INNER
+    )
+    _, page = pictured(long, node_name="f" * 99, graph_width="0")
+    frame, text = re.search(RECT, page), re.search(TEXT, page)
+    assert frame is not None
+    assert text is not None
+    assert len(text[4]) == int(frame[3]) // 7 - 2
+
+
+def test_the_result_is_marked_in_the_picture() -> None:
+    _, page = pictured(CHAIN, node_name="entry")
+    found = re.search(rf'{RECT}<text x="(\d+)" y="(\d+)">ROOT</text>', page)
+    assert found is not None
+    assert (int(found[8]) - int(found[1]), int(found[9]) - int(found[2])) == (14, 18)
+    assert ">ROOT</text>" not in pictured(CHAIN, node_name="b", graph_width="0")[1]
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (3, ["0: s32[] 0", "1: s32[] 1", "2: s32[] 2"]),
+        (4, ["0: s32[] 0", "1: s32[] 1", "2 more operands"]),
+        (6, ["0: s32[] 0", "1: s32[] 1", "4 more operands"]),
+    ],
+)
+def test_few_operands_are_written_into_a_node_of_the_picture(count: int, shown: list[str]) -> None:
+    constants = [op(f"k{i}", "constant", "s32[]", literal={"s32s": [i]}) for i in range(count)]
+    joined = op("j", "custom-call", "s32[8]", *(f"k{i}" for i in range(count)))
+    nodes, _ = pictured(program([*constants, joined]), node_name="j", graph_width="1")
+    assert nodes["j"][3][2:] == shown
+
+
+def test_long_texts_lose_their_middle() -> None:
+    assert [_shortened("abcdefg", most) for most in (7, 6, 5)] == ["abcdefg", "abc…fg", "ab…fg"]
+
+
+def test_lines_of_the_picture_go_straight_down_or_in_a_bow() -> None:
+    assert _svg_path([(3, 10), (3, 30)]) == "M3 10V30"
+    assert _svg_path([(3, 10), (9, 30), (9, 50)]) == "M3 10C3 20 9 20 9 30V50"
+
+
+def test_loops_are_round_and_centers_red_for_graphviz() -> None:
+    body = [op("s", "parameter", "f32[4]"), op("n", "negate", "f32[4]", "s")]
+    loop = op("w", "while", "f32[4]", "p", called=["body", "cond"])
+    cond = [op("c", "parameter", "f32[4]"), op("t", "constant", "pred[]", literal={"preds": [True]})]
+    data = program([op("p", "parameter", "f32[4]"), loop], body=body, cond=cond)
+    round_ones = [name for name, style in drawn(data, "w", "1")[1].items() if "ellipse" in str(style)]
+    assert round_ones == ["w"]
+    styles = [
+        ask(DATA, type="graph", node_name=name, graph_width="0", format="dot").body.decode().count('"rounded,bold"')
+        for name in ("f", "q")
+    ]
+    assert styles == [1, 0]
