@@ -83,6 +83,30 @@ def test_loops_count_for_their_own_program():
     }
 
 
+def test_an_op_that_others_hide_runs_all_the_same():
+    ops = '0us +30us "%a.1 = f32[] fusion()"\n10us +5us "%b.1 = f32[] fusion()"'
+    _, found, _ = devices(core(0, ops, f"{A}\n{B}"))
+    work = host_work(found, steps((0, 100)))
+    assert dict(zip(work.keys, work.time_ps.tolist(), strict=True)) == {(7, "a.1"): 30 * 10**6, (7, "b.1"): 0}
+    assert work.runs.tolist() == [1, 1]
+
+
+def test_an_execution_without_an_op_is_of_no_program():
+    modules = 'line 2 "XLA Modules"\n' + "".join(f'{at}us +3us "jit_f(7)"\n' for at in (5, 20, 96))
+    ops = "".join(f'{at}us +2us "%a.1 = f32[] fusion()"\n' for at in (5, 20))
+    _, found, _ = devices(core(0, ops + modules, f'{A}\nmetadata "jit_f(7)" {{}}'))
+    assert host_work(found, steps((0, 100))).executions == {7: 2}
+
+
+def test_kernels_tell_no_executions_and_origins_of_no_instruction():
+    stats = '{tf_op="m/x:Add"}', '{hlo_op="a", tf_op="f/mul", program_id=u7}', ""
+    kernels = "\n".join(f"{10 * i}us +5us k {one}" for i, one in enumerate(stats))
+    space, found, hlo = devices(f'plane 1 "/device:GPU:0"\nline 1 "Stream #1"\n{kernels}\n')
+    assert host_ops(space, found, hlo).provenances == {"m/x:Add"}
+    work = host_work(found, steps((0, 100)))
+    assert (work.executions, int(work.time_ps.sum())) == ({}, 15 * 10**6)
+
+
 def test_executions_begin_in_steps():
     modules = 'line 2 "XLA Modules"\n' + "".join(f'{at}us +5us "jit_f(7)"\n' for at in (5, 20, 45, 110))
     ops = "".join(f'{at}us +4us "%a.1 = f32[] fusion()"\n' for at in (5, 20, 45, 110))
