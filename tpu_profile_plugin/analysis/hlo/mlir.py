@@ -59,7 +59,7 @@ class Reader:
             return first >> 1
         if first == 0:
             return int.from_bytes(self.bytes(8), "little")
-        more = (first & -first).bit_length() - 1
+        more = (first ^ (first - 1)).bit_length() - 1
         return int.from_bytes(bytes([first]) + self.bytes(more), "little") >> (more + 1)
 
     def count(self) -> int:
@@ -256,17 +256,15 @@ def _decoded(bits: int, kind: str) -> tuple[bool, int, int] | None:
 
 
 def _means(text: str, bits: int, kind: str) -> bool:
-    """Whether a decimal number rounds to this float."""
-    exponents, fractions, _ = _FORMATS[kind]
-    magnitude = bits & ((1 << (exponents + fractions)) - 1)
-    value, wanted = _exact(magnitude, kind), Fraction(text)
-    for other in (magnitude - 1, magnitude + 1):
-        near = _exact(other, kind) if other >= 0 else None
-        if value is None or near is None:
+    """Whether a positive decimal number rounds to this float, which is not 0, without its sign."""
+    value, wanted = _exact(bits, kind), Fraction(text)
+    assert value is not None
+    for other in (bits - 1, bits + 1):
+        near = _exact(other, kind)
+        if near is None:
             continue
-        half = abs(near - value) / 2
-        beyond = (wanted - value) * (1 if near > value else -1)
-        if beyond > half or (beyond == half and magnitude & 1):
+        to_near, to_value = abs(wanted - near), abs(wanted - value)
+        if to_near < to_value or (to_near == to_value and bits & 1):
             return False
     return True
 
@@ -285,7 +283,7 @@ def _text(significand: int, power: int, precision: int, *, short: bool) -> str:
     if short:
         rest = digits[1:].ljust(precision, "0")
         return f"{digits[0]}.{rest}e{'+' if first >= 0 else '-'}{abs(first):02}"
-    if first < -_PADDING or exponent > _PADDING or (exponent >= 0 and len(digits) + exponent > precision):
+    if first < -_PADDING or exponent > _PADDING or len(digits) + exponent > precision:
         return f"{digits[0]}.{digits[1:] or '0'}E{'+' if first >= 0 else '-'}{abs(first)}"
     if exponent >= 0:
         return digits + "0" * exponent
@@ -297,13 +295,12 @@ def _digits(significand: int, power: int, precision: int) -> tuple[str, int]:
 
     As in LLVM, digits far behind them are cut off before rounding.
     """
-    zeros = (significand & -significand).bit_length() - 1
+    zeros = (significand ^ (significand - 1)).bit_length() - 1
     significand, power = significand >> zeros, power + zeros
     exponent = min(power, 0)
-    significand = significand << power if power > 0 else significand * 5**-power
-    cut = (significand.bit_length() - (precision * 196 + 58) // 59) * 59 // 196
-    if cut > 0:
-        significand, exponent = significand // 10**cut, exponent + cut
+    significand = (significand << max(power, 0)) * 5**-exponent
+    cut = max((significand.bit_length() - (precision * 196 + 58) // 59) * 59 // 196, 0)
+    significand, exponent = significand // 10**cut, exponent + cut
     text = str(significand)
     if len(text) > precision:
         last = len(text) - precision

@@ -15,7 +15,18 @@ from builders.programs.mlir import block, dense, dense_array, integer, module, n
 from builders.rings import many
 from hypothesis import example, given, settings, strategies
 
-from tpu_profile_plugin.analysis.hlo.mlir import MAGIC, Reader, Unreadable, float_text, generic_text, summary
+from tpu_profile_plugin.analysis.hlo.mlir import (
+    MAGIC,
+    Reader,
+    Unreadable,
+    _digits,
+    _means,
+    _text,
+    float_text,
+    generic_text,
+    quoted,
+    summary,
+)
 
 STORED = json.loads((Path(__file__).parents[3] / "golden" / "mlir" / "modules.json").read_text())
 FILES = {name: base64.b64decode(data) for name, (data, _) in STORED.items()}
@@ -190,3 +201,60 @@ def test_the_deepest_nesting_is_read_far_down_the_stack_of_a_server() -> None:
     for attributes, regions in ((33, 1), (1, 65)):
         with pytest.raises(Unreadable, match="within each other"):
             generic_text(nested(attributes, regions))
+
+
+def test_floats_by_their_bits() -> None:
+    table = [
+        (3041458630, "f32", "-7.48692742E-7"), (21771, "bf16", "9.552000e+12"), (3230774981, "f32", "-4.55356073"),
+        (127, "f8E4M3FN", "0x7F"), (1313286857, "f32", "0x4E472AC9"), (3520448949, "f32", "-1.14776515E+11"),
+        (0, "bf16", "0.000000e+00"), (3207740931, "f32", "-0.696258723"), (16256, "bf16", "1.000000e+00"),
+        (90390976189782955, "f64", "1.249206713864174E-302"), (251, "f8E5M2", "-5.734400e+04"),
+        (3214840880, "f32", "-1.23889732"), (1421000613, "f32", "6.14175552E+12"),
+    ]  # fmt: skip
+    assert [float_text(bits, kind) for bits, kind, _ in table] == [text for *_, text in table]
+
+
+def test_digits_are_rounded_and_placed() -> None:
+    digits = [(683286, -24, 12, "4072701931", -11), (530384, 40, 15, "583163375186345", 3),
+              (325112, -48, 10, "115502985", -17), (229328, 18, 6, "60117", 6), (630057, -56, 8, "87437973", -19),
+              (437729, -22, 7, "1043627", -7)]  # fmt: skip
+    assert [_digits(*row[:3]) for row in digits] == [row[3:] for row in digits]
+    texts = [
+        (1998, -19, 17, False, "0.003810882568359375"), (1004, 14, 7, False, "1.644954E+7"), (2677, -7, 2, False, "21"),
+        (244, -6, 17, False, "3.8125"), (2285, 4, 1, True, "4.0e+04"), (689, -9, 15, True, "1.345703125000000e+00"),
+        (1000, 0, 9, False, "1000"), (10_000, 0, 9, False, "1.0E+4"), (123, 0, 9, False, "123"),
+        (3, -1, 5, False, "1.5"), (0, 0, 2, True, "0.00e+00"),
+    ]  # fmt: skip
+    assert [_text(*row[:3], short=row[3]) for row in texts] == [row[4] for row in texts]
+
+
+def test_a_decimal_number_half_way_means_the_even_float() -> None:
+    table = [("6358564864", 53182, "bf16", True), ("19058917376/3", 53182, "bf16", False),
+             ("19193135104/3", 53182, "bf16", False), ("355/6597069766656", 11885, "bf16", True),
+             ("3071/196608", 9216, "f16", False), ("257/256", 16256, "bf16", True),
+             ("257/256", 16257, "bf16", False)]  # fmt: skip
+    assert [_means(*row[:3]) for row in table] == [row[3] for row in table]
+
+
+def test_what_is_unprintable_is_quoted() -> None:
+    assert quoted(' ~\x7f\n"\\') == '" ~\\7F\\0A\\22\\\\"'
+
+
+def test_readers_stop_at_their_end() -> None:
+    part = Reader(b"zz" + bytes([7, 9, 11]) + b"zz", 2, 5)
+    assert [part.number() for _ in range(3)] == [3, 4, 5]
+    assert part.done
+    whole = Reader(b"zz" + bytes([7, 9, 11, 13]) + b"zz", 2, 6)
+    assert whole.count() == 3, "three bytes are left"
+    with pytest.raises(Unreadable):
+        whole.count()
+    empty = Reader(b"\0")
+    assert (empty.text(), empty.at) == ("", 1)
+    with pytest.raises(Unreadable):
+        Reader(b"ab").text()
+    # Kind 1 with the flag, one byte, aligned to 4: at byte 3, so that one is skipped.
+    kind, content = Reader(bytes([0x81, 3, 9, 0xCB, 5])).section()
+    assert (kind, content.number()) == (1, 2)
+    for alignment in (0, 3, 6):
+        with pytest.raises(Unreadable):
+            Reader(bytes([0x81, 3, 2 * alignment + 1, 0, 0, 0, 0, 0, 0])).section()
