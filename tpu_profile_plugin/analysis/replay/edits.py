@@ -184,14 +184,14 @@ class Sweep:
         if len(shares) > _MOST_SHARES:
             kept = np.where(kept != 1, np.round(kept, 2), 1.0)
             shares = np.unique(kept[kept != 1])
-        for share in shares[shares > 0].tolist():
+        for share in shares.tolist():
             some = np.cumsum(np.where(kept == share, change, 0)) > 0
             most = np.where(some, np.maximum(most, share), most)
         return Rate(points, 1 - most)
 
     def shared(self, kept: F64) -> Rate:
         """What is taken away if those that run at once share one core."""
-        left = np.cumsum(np.where(self.change > 0, kept[self.run], -kept[self.run]))
+        left = np.cumsum(self.change * kept[self.run])
         return Rate(self.points, np.where(self.active > 0, 1 - left / np.maximum(self.active, 1), 0.0))
 
 

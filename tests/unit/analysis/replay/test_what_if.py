@@ -8,7 +8,8 @@ from builders.answers import run_of
 from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.replay.edits import Edit, Sweep, kind_of_name
+from tpu_profile_plugin.analysis.replay import edits
+from tpu_profile_plugin.analysis.replay.edits import Edit, Rate, Sweep, _rate_of, both, kind_of_name
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.run.figures.replay import run_replay
 
@@ -404,3 +405,45 @@ def test_of_many_shares_of_runs_at_once_the_largest_stays_to_a_percent() -> None
     found = Sweep.of(begin, begin + 15).rate(kept)
     assert found.points[:6].tolist() == [0, 10, 15, 20, 25, 30]
     assert found.rate[:6].tolist() == pytest.approx([0.9, 0.89, 0.89, 0.88, 0.88, 0.87])
+
+
+def test_what_is_taken_from_runs_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [  # begins, ends, what each keeps, how many shares are told apart; points and rates, alone and on one core
+        ([18, 18, 20, 23], [23, 19, 26, 29], [0.123, 2.0, 1.0, 0.0], 1,
+         [18, 18, 19, 20, 23, 23, 26, 29], [0.88, -1, 0.88, 0, 0, 0, 1, 0],
+         [18, 18, 19, 20, 23, 23, 26, 29], [0.877, -0.0615, 0.877, 0.4385, 0.625666667, 0.5, 1, 0]),
+        ([14, 18, 26, 28], [15, 19, 28, 31], [0.0, 1.0, 1.0, 0.25], 1,
+         [14, 15, 28, 28, 31], [1, 0, 0.75, 0.75, 0],
+         [14, 15, 18, 19, 26, 28, 28, 31], [1, 0, 0, 0, 0, 0.375, 0.75, 0]),
+        ([12, 28, 28], [19, 31, 35], [0.25, 1.0, 0.123], 2,
+         [12, 19, 28, 31, 35], [0.75, 0, 0, 0.877, 0], [12, 19, 28, 28, 31, 35], [0.75, 0, 0, 0.4385, 0.877, 0]),
+    ]  # fmt: skip
+    for begin, end, kept, most, points, rates, shared_points, shared in table:
+        monkeypatch.setattr(edits, "_MOST_SHARES", most)
+        sweep = Sweep.of(np.array(begin), np.array(end))
+        alone, together = sweep.rate(np.array(kept)), sweep.shared(np.array(kept))
+        assert (alone.points.tolist(), together.points.tolist()) == (points, shared_points)
+        assert alone.rate == pytest.approx(np.array(rates, float))
+        assert together.rate == pytest.approx(np.array(shared, float))
+
+
+def test_what_two_edits_leave() -> None:
+    first = Rate(np.array([10, 12, 21]), np.array([0.5, 0.0, 0.0]))
+    second = Rate(np.array([15, 22, 23]), np.array([1.0, 0.25, 0.0]))
+    left = both(first, second)
+    assert (left.points.tolist(), left.rate.tolist()) == ([10, 12, 15, 21, 22, 23], [0.5, 0, 1, 1, 0.25, 0])
+    begin, end = np.array([19, 11, 20]), np.array([21, 18, 25])
+    assert left.within(begin, end).tolist() == [2, 3.5, 2.25]
+    assert left.kept(begin, end).tolist() == pytest.approx([0, 0.5, 0.55])
+    assert left.at(np.array([19, 11, 9, 23])).tolist() == [1, 0.5, 0, 0]
+    nothing = edits.NOTHING
+    assert (both(first, nothing).points.tolist(), both(nothing, second).points.tolist()) == ([10, 12, 21], [15, 22, 23])
+    assert nothing.kept(begin, end).tolist() == [1, 1, 1]
+    quarter = _rate_of((np.array([10, 20]), np.array([15, 22])), 0.25)
+    assert (quarter.points.tolist(), quarter.rate.tolist()) == ([10, 15, 20, 22], [0.75, 0, 0.75, 0])
+
+
+def test_kinds_of_names_with_brackets_keep_their_path() -> None:
+    table = [("jit(f)/add.12", "jit(f)/add"), ("a/b/mul.3", "mul"), ("void f<int>(a/b)", "void f<int>(a/b)"),
+             ("f<x/y", "f<x/y")]  # fmt: skip
+    assert [kind_of_name(name) for name, _ in table] == [kind for _, kind in table]
