@@ -100,9 +100,7 @@ def _programs(device: Device) -> tuple[I64, I64]:
     if device.kind == "gpu":
         # Kernels outside of programs are no runs of one.
         begin, program = begin[program != 0], program[program != 0]
-        if not len(begin):
-            return begin, program
-        first = np.append(True, program[1:] != program[:-1])
+        first = np.append(True, program[1:] != program[:-1])[: len(program)]
         return begin[first], program[first]
     position = np.minimum(np.searchsorted(begin, device.starts), len(begin) - 1)
     return device.starts, program[position]

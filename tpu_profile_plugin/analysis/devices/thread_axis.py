@@ -30,8 +30,8 @@ class ThreadAxis:
     def __init__(self, plane: Plane) -> None:
         self.plane = plane
         begin = plane.events.begin_ps
-        self._first = int(begin.min(initial=0))
-        self._length = int((begin + plane.events.duration_ps).max(initial=0)) - self._first + 1
+        self._first = int(begin.min()) if len(begin) else 0
+        self._length = int((begin + plane.events.duration_ps).max(initial=self._first)) - self._first + 1
 
     def begin(self, events: I64) -> I64:
         """Where the events begin on the axis."""

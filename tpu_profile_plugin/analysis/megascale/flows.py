@@ -172,8 +172,9 @@ def _copies(trace: Trace, codes: dict[str, int]) -> list[_End]:
         late = event[kinds[event] == FROM_HOST]
         track.duration_ps[late] = np.maximum(track.duration_ps[late] - _GAP_PS, 0)
         rendezvous = codes.setdefault(name[2], len(codes)) if name else 0
-        of, graph = np.full(len(event), track_index), np.full(len(event), rendezvous)
-        parts.append((of, event, kinds[event], track.run[event], graph))
+        of: I64 = np.full(len(event), track_index, np.int64)
+        graph_name: I64 = np.full(len(event), rendezvous, np.int64)
+        parts.append((of, event, kinds[event], track.run[event], graph_name))
     return parts
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from builders.computed import communication
 from builders.planes import gpu, tpu
+from builders.shown import profile
 
 from tpu_profile_plugin.analysis.communication import host_collectives
 from tpu_profile_plugin.analysis.communication.host_collectives import bus_factor, gigabytes_per_second, message_bytes
@@ -20,7 +21,7 @@ from tpu_profile_plugin.analysis.communication.run_collectives import (
     stragglers,
     with_more_work,
 )
-from tpu_profile_plugin.analysis.devices import across_hosts
+from tpu_profile_plugin.analysis.devices import across_hosts, launched
 from tpu_profile_plugin.analysis.devices.across_hosts import (
     ClockOffset,
     HostRuns,
@@ -42,8 +43,8 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     Transfer,
     match_runs,
 )
-from tpu_profile_plugin.analysis.devices.launches import Launches, LaunchSummary, launch_summary
-from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, RunDevice, Work
+from tpu_profile_plugin.analysis.devices.launches import HostCalls, Launches, LaunchSummary, launch_summary, launches_of
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, RunDevice, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.columns import DeviceClock
 
@@ -590,6 +591,71 @@ def launched_gpu(*runs):
     begin, end = (ints(*times) for times in zip(*runs, strict=True))
     spans = OpSpans(begin, end, np.zeros(len(begin), np.int32), np.zeros(len(begin), np.uint8), np.arange(len(begin)))
     return Device("GPU 0", "gpu", 0, 0, (Op("k", 0, Work.COMPUTE),), spans, starts=begin)
+
+
+@pytest.mark.parametrize(
+    ("kind", "programs", "starts", "expected"),
+    [
+        ("gpu", [7, 7, 0, 7, 9], [0, 1, 2, 3, 4], ([0, 40], [7, 9])),
+        ("gpu", [0, 7, 9, 9, 7], [0, 1, 2, 3, 4], ([10, 20, 40], [7, 9, 7])),
+        ("gpu", [0] * 5, [0, 1, 2, 3, 4], ([], [])),
+        ("gpu", [7] * 5, [], ([], [])),
+        ("tpu", [7, 7, 9, 9, 8], [0, 20, 99], ([0, 20, 99], [7, 9, 8])),
+    ],
+)
+def test_runs_of_programs(kind, programs, starts, expected):
+    at = ints(0, 10, 20, 30, 40)
+    ops = tuple(Op(f"k{program}", program, Work.COMPUTE) for program in programs)
+    runs = OpSpans(at, at + 5, np.arange(5, dtype=np.int32), np.zeros(5, np.uint8), np.arange(5))
+    device = Device("D", kind, 0, 0, ops, runs, starts=ints(*starts))
+    assert tuple(column.tolist() for column in launched._programs(device)) == expected
+    assert [len(column) for column in launched._programs(replace(device, runs=OpSpans()))] == [0, 0]
+
+
+def test_short_gaps_between_runs(monkeypatch):
+    """Of steps of 400 and 200 ps a twentieth is 15 ps."""
+    monkeypatch.setattr(launched, "SHORT_GAP_PS", 10)
+    steps = StepWindows(ints(0, 1), ("", ""), np.array([[1000], [1400]]), np.array([[1400], [1600]]), "device")
+    assert launched.longest_gap_ps(steps) == 15
+    gpu = working(0, [(1000, 1100), (1114, 1200), (1215, 1300), (1350, 1405), (1410, 1590)], [])
+    assert launched._idle(gpu, steps, 0, np.array([True, True])) == (14 + 5 + 10, 14 + 15 + 50 + 5 + 10)
+    assert launched._idle(gpu, steps, 0, np.array([False, True])) == (5 + 10, 5 + 10)
+    found = launched.launched([replace(gpu, starts=gpu.runs.begin_ps)], None, steps, np.ones((2, 1), np.bool_))
+    assert (found.eager, found.per_step, found.median_ps) == (False, 0.0, 86)
+
+
+def test_the_step_that_launches_most():
+    steps = StepWindows(
+        ints(0, 1, 2), ("",) * 3, *(np.array([[at], [at + 100], [at + 200]]) for at in (1000, 1100)), "device"
+    )
+    begins = (1000, 1110, 1120, 1130, 1210)
+    gpu = working(0, [(at, at + 5) for at in begins], [])
+    ops = tuple(Op(f"k{i}", i + 1, Work.COMPUTE) for i in range(5))
+    runs = replace(gpu.runs, op=np.arange(5, dtype=np.int32))
+    gpu = replace(gpu, ops=ops, runs=runs, starts=gpu.runs.begin_ps)
+    found = launched.launched([gpu], None, steps, np.ones((3, 1), np.bool_))
+    assert (found.window, found.per_step, found.distinct) == ((1100, 1200), 5 / 3, 5)
+    assert found.at_ps.tolist() == list(begins)
+
+
+def test_calls_by_what_they_launch():
+    calls = HostCalls(ints(0, 5, 9), ints(3, 1, 2), ints(10, 20, 30), ints(11, 22, 33))
+    keys = ints(9, 0, 7, 99, NO_LAUNCH)
+    assert calls.launching(keys).tolist() == [2, 0, -1, -1, -1]
+    assert [column.tolist() for column in calls.times(keys)] == [[30, 10, *[NO_LAUNCH] * 3], [33, 11, *[NO_LAUNCH] * 3]]
+    assert HostCalls().launching(keys).tolist() == [-1] * 5
+
+
+@pytest.mark.parametrize(("kind", "key", "ends"), [("gpu", "correlation_id", [65, 95]), ("tpu", "run_id", [60, 90])])
+def test_what_the_calls_of_a_host_started(kind, key, ends):
+    space = profile(f'plane 1 "/host:CPU"\nline 1 a\n10ps +2ps x {{{key}=0}}\n20ps +4ps x {{{key}=5}}')
+    device = working(0, [(50, 55), (60, 65), (90, 95)], [])
+    device = replace(device, kind=kind, starts=ints(50, 60, 90), launch_key=ints(7, 0, 5))
+    (found,) = launches_of(space, [device])
+    columns = found.call_ps, found.called_ps, found.begin_ps, found.end_ps, found.delay_ps
+    assert [column.tolist() for column in columns] == [[10, 20], [12, 24], [60, 90], ends, [50, 70]]
+    assert [len(one) for one in launches_of(space, [replace(device, kind="cpu")])] == [0]
+    assert launches_of(space, []) == []
 
 
 def test_launches_of_a_gpu():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from builders.computed import devices, runs
 from builders.shown import profile
 
 from tpu_profile_plugin.analysis.common.spans import no_time
+from tpu_profile_plugin.analysis.devices import thread_axis
 from tpu_profile_plugin.analysis.devices.inventory import program_names, programs_declared
-from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Work
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ops_of_names, ordered
+from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 
 US = 10**6
 
@@ -204,6 +207,62 @@ def test_names_of_programs_without_hlo():
     gpu = profile(f'plane 1 "/device:GPU:3"\nline 7 "Stream #7"\n{ops}')
     assert program_names(gpu, {5}) == {5: "m5(5)"}
     assert program_names(gpu, set()) == {}
+
+
+def spans_of(*runs):
+    begin, end = (np.array(column) for column in zip(*((run[1], run[2]) for run in runs), strict=True))
+    work = np.array([Work.COMMUNICATION if run[0] < 3 else Work.COMPUTE for run in runs], np.uint8)
+    return OpSpans(begin, end, np.array([run[0] for run in runs], np.int32), work, np.arange(len(runs)))
+
+
+def test_a_device_sends_while_no_other_collective_is_under_way():
+    ops = [Op(name, 1, Work.COMMUNICATION, name) for name in ("send", "recv", "all-reduce")]
+    ops.append(Op("dot", 1, Work.COMPUTE))
+    runs = spans_of((0, 0, 20), (2, 10, 15), (3, 30, 40), (2, 50, 60), (1, 58, 70))
+    one = Device("GPU 0", "gpu", 0, 0, tuple(ops), runs, windows=spans_of((1, 100, 120), (2, 110, 115)))
+    assert [column.tolist() for column in one.sends()] == [[0, 15, 60, 100, 115], [10, 20, 70, 110, 120]]
+    alone = Device("GPU 0", "gpu", 0, 0, tuple(ops[2:]), OpSpans())
+    assert [column.tolist() for column in alone.sends()] == [[], []]
+
+
+def test_runs_are_ordered_by_begin():
+    runs = spans_of((0, 20, 30), (1, 0, 5), (2, 0, 9), (3, 10, 12))
+    assert ordered(runs).op.tolist() == [1, 2, 3, 0]
+    in_order = spans_of((0, 0, 30), (1, 5, 6), (2, 5, 9))
+    assert ordered(in_order) is in_order
+
+
+def test_names_that_stand_for_no_op():
+    ops, row = ops_of_names(["a", "x", "b"], lambda name: None if name == "x" else Op(name, 1, Work.COMPUTE))
+    assert ([op.name for op in ops], row.tolist()) == (["a", "b"], [0, -1, 1])
+
+
+def test_threads_lie_one_after_the_other_on_an_axis():
+    """Between 100 and 150 us, the threads 50 us and 1 ps long."""
+    text = "line 1 a\n100us +50us p\n100us +9us q\n150us +0us r\nline 2 b\n120us +9us s\n129us +1us t\n121us +20us u"
+    axis = ThreadAxis(profile(f'plane 1 "/host:CPU"\n{text}').planes[0])
+    events, length = np.arange(6), 50 * US + 1
+    assert axis.begin(events).tolist() == [0, 0, 50 * US, *(length + at * US for at in (20, 29, 21))]
+    assert axis.outermost(events).tolist() == [True, False, True, True, False, False]
+    assert axis.outermost(np.array([1, 0])).tolist() == [False, True]
+    assert axis.inside(np.array([1, 2, 5]), np.array([0, 3])).tolist() == [True, False, True]
+
+
+def test_an_axis_of_times_that_count_from_long_ago():
+    at = 4 * 10**18
+    text = f"line 1 a\n{at}ps +9ps p\nline 2 b\n{at + 3}ps +1ps q\nline 3 c\n{at + 5}ps +1ps r"
+    plane = profile(f'plane 1 "/host:CPU"\n{text}').planes[0]
+    assert fits_one_axis(plane)
+    assert ThreadAxis(plane).begin(np.arange(3)).tolist() == [0, 10 + 3, 20 + 5]
+
+
+@pytest.mark.parametrize(("most", "fits"), [(10 * 3 + 1, True), (10 * 3, False)])
+def test_times_too_far_apart_do_not_fit_on_an_axis(monkeypatch, most, fits):
+    """From 100 to 109 ps, two threads and one more."""
+    monkeypatch.setattr(thread_axis, "_LARGEST", most)
+    plane = profile('plane 1 "/host:CPU"\nline 1 a\n100ps +1ps p\nline 2 b\n102ps +7ps s').planes[0]
+    assert fits_one_axis(plane) is fits
+    assert not fits_one_axis(profile('plane 1 "/host:CPU"').planes[0])
 
 
 def test_profiles_without_devices():
