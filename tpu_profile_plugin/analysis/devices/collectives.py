@@ -88,7 +88,7 @@ def _groups(instruction: Instruction) -> Groups | None:
 def _iota(shape: Sequence[int], dimensions: Sequence[int], order: Sequence[int]) -> Groups | None:
     """Device numbers in order, shaped, transposed and cut into groups."""
     count = prod(shape)
-    if min(*shape, *dimensions) < 1 or count > _MOST_DEVICES or prod(dimensions) != count:
+    if min((*shape, *dimensions), default=0) < 1 or count > _MOST_DEVICES or prod(dimensions) != count:
         return None
     numbers = np.arange(count).reshape(tuple(dimensions))
     if order:
