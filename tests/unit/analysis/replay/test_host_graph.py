@@ -1,0 +1,265 @@
+"""Nodes and edges of one host, from typed-in queues."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tpu_profile_plugin.analysis.common.spans import Times, no_time
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, OpSpans, Work
+from tpu_profile_plugin.analysis.replay import host_graph
+from tpu_profile_plugin.analysis.replay.host_graph import Chain, Why, _Builder, _Queue, split
+from tpu_profile_plugin.units import PS_PER_US
+
+NO = NO_LAUNCH
+NEVER = int(np.iinfo(np.int64).min)
+LATE = 2 * 10**9 + 1
+
+
+def column(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def flags(text: str) -> np.ndarray:
+    return np.array([one == "x" for one in text], np.bool_)
+
+
+def listed(*columns: np.ndarray) -> list[tuple[int, ...]]:
+    return list(zip(*(one.tolist() for one in columns), strict=True))
+
+
+def spans(*runs: tuple[int, int, Work]) -> OpSpans:
+    begin, end, work = (np.array(values) for values in zip(*runs, strict=True)) if runs else [column()] * 3
+    return OpSpans(begin, end, np.zeros(len(runs), np.int32), work.astype(np.uint8), np.arange(len(runs)))
+
+
+def queue(*pieces: tuple[int, int, int], talks: str = "", inline: Times | None = None, runs: OpSpans | None = None):
+    """Pieces: begin, end, launched."""
+    begin, end, launched = (column(*values) for values in zip(*pieces, strict=True)) if pieces else [column()] * 3
+    marks = flags(talks or "." * len(pieces))
+    return _Queue(0, "q", runs or OpSpans(), begin, end, launched, marks, inline or no_time())
+
+
+def edges(build: _Builder) -> list[tuple[int, ...]]:
+    """Target, source, lag and why of each."""
+    return [row for one in build.edges for row in listed(*one)]
+
+
+def built(*chains: list[tuple[int, int]]) -> _Builder:
+    build = _Builder()
+    for number, nodes in enumerate(chains):
+        begin, end = (column(*values) for values in zip(*nodes, strict=True)) if nodes else no_time()
+        build.chain(Chain(str(number)), begin, end)
+    return build
+
+
+def test_nodes_of_chains_by_their_times() -> None:
+    build = built([(5, 10), (12, 20)], [], [(7, 9), (9, 15)])
+    times = column(4, 5, 7, 9, 10, 12, 15, 20, 21)
+    assert build.ending(0, times).tolist() == [-1, -1, -1, -1, 0, -1, -1, 1, -1]
+    assert build.ending(2, times).tolist() == [-1, -1, -1, 2, -1, -1, 3, -1, -1]
+    assert build.beginning(0, times).tolist() == [-1, 0, -1, -1, -1, 1, -1, -1, -1]
+    assert build.beginning(2, times).tolist() == [-1, -1, 2, 3, -1, -1, -1, -1, -1]
+    assert build.before(0, times).tolist() == [-1, -1, -1, -1, 0, 0, 0, 1, 1]
+    assert build.before(2, times).tolist() == [-1, -1, -1, 2, 2, 2, 3, 3, 3]
+    assert [find(1, column(5, 9)).tolist() for find in (build.ending, build.beginning, build.before)] == [[-1, -1]] * 3
+    build.edge(column(0, -1, 2, 3), column(1, 0, -1, 0), column(5, 6, 7, 8), Why.RESULT)
+    assert edges(build) == [(0, 1, 5, 2), (3, 0, 8, 2)]
+
+
+@pytest.mark.parametrize(
+    ("times", "points", "expected"),
+    [
+        ([(5, 10), (20, 30)], (4, 5, 7, 10, 15, 20, 21, 21, 30, 31), [(5, 7), (7, 10), (20, 21), (21, 30)]),
+        ([(5, 10)], (), [(5, 10)]),
+        ([(5, 10)], (2, 3), [(5, 10)]),
+        ([(5, 10)], (6, 6, 6), [(5, 6), (6, 10)]),
+        ([(0, 2), (2, 5)], (2, 3), [(0, 2), (2, 3), (3, 5)]),
+    ],
+)
+def test_spans_are_cut_at_points_inside_of_them(times, points, expected) -> None:
+    begin, end = zip(*times, strict=True)
+    assert listed(*split((column(*begin), column(*end)), column(*points))) == expected
+
+
+def test_runs_of_a_stream_are_pieces_without_what_overlaps() -> None:
+    talk, compute = Work.COMMUNICATION, Work.COMPUTE
+    runs = spans((5, 10, talk), (7, 10, compute), (8, 14, compute), (9, 12, talk), (20, 25, talk), (24, 26, compute))
+    found = host_graph._stream(2, "s", runs, column(1, 2, 3, 4, 5, 6))
+    assert listed(found.begin, found.end, found.launched, found.talks) == [
+        (5, 10, 1, True), (10, 14, 3, False), (20, 25, 5, True), (25, 26, 6, False),
+    ]  # fmt: skip
+    assert len(host_graph._stream(0, "s", OpSpans(), column()).begin) == 0
+
+
+@pytest.mark.parametrize(
+    ("runs", "collectives", "expected"),
+    [
+        # After other work on the queue, at least 1 ps after its own begin.
+        ([(5, 12, Work.COMPUTE)], [(10, 20)], [12]),
+        ([(5, 8, Work.COMPUTE)], [(10, 20)], [11]),
+        ([(5, 8, Work.COMPUTE)], [(0, 7)], [1]),
+        ([(5, 10, Work.COMMUNICATION), (5, 12, Work.COMMUNICATION)], [(5, 12)], [6]),
+        ([(5, 20, Work.COMPUTE)], [(10, 20)], [20]),
+        ([(5, 21, Work.COMPUTE), (0, 0, Work.MOVE)], [(10, 20)], [11]),
+        ([], [(10, 20)], [11]),
+        ([], [(10, 10)], [10]),
+        # Of several that wait at once the one that ends first.
+        ([], [(10, 40), (12, 20), (15, 30)], [30, 13, 20]),
+        ([(0, 25, Work.COMPUTE)], [(10, 40), (12, 20)], [25, 13]),
+        ([], [], []),
+    ],
+)
+def test_from_when_a_queue_only_waits(runs, collectives, expected) -> None:
+    begin, end = (column(*values) for values in zip(*collectives, strict=True)) if collectives else no_time()
+    assert host_graph._exposed_since(spans(*runs), begin, end).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("queues", "times", "expected"),
+    [
+        # Beside an event that waits: 20% after the last end of all.
+        ([[(0, 180, NO)]], (100, 200, True), True),
+        ([[(0, 179, NO)]], (100, 200, True), False),
+        ([[(0, 200, NO)]], (100, 200, True), True),
+        ([[(0, 201, NO)]], (100, 200, True), False),
+        ([[(0, 100, NO)]], (100, 110, True), False),
+        ([[(0, 150, NO), (150, 190, NO)]], (100, 200, True), True),
+        ([[(0, 150, NO)], [], [(0, 190, NO)]], (100, 200, True), True),
+        # After all that was launched: 5%.
+        ([[(0, 195, 100)]], (100, 200, False), True),
+        ([[(0, 194, 100)]], (100, 200, False), False),
+        ([[(0, 195, 101)]], (100, 200, False), False),
+        ([[(0, 150, 10), (150, 195, 20)]], (100, 200, False), True),
+        ([[(0, 195, 10), (195, 210, 20)]], (100, 200, False), False),
+        ([[(0, 195, 10), (195, 210, 120)]], (100, 200, False), True),
+        ([[(0, 195, 10)], [(0, 201, 10)]], (100, 200, False), False),
+        ([[]], (100, 200, False), False),
+    ],
+)
+def test_a_silent_thread_waits_for_work_that_ends_shortly_before(queues, times, expected) -> None:
+    begin, end, beside = times
+    of_all = [queue(*pieces) for pieces in queues]
+    assert host_graph._awaited(of_all, column(begin), column(end), flags("x" if beside else ".")).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("queues", "launches", "expected"),
+    [
+        # A launch of 100 us among those of 1 us: work ends at most 2 us before it does.
+        ([[198]], [(0, 1), (100, 200)], [(100, 200)]),
+        ([[197]], [(0, 1), (100, 200)], []),
+        ([[150, 199]], [(0, 1), (100, 200)], [(100, 200)]),
+        ([[110, 150, 199]], [(0, 1), (100, 200)], []),
+        ([[100, 150, 200]], [(0, 1), (100, 200)], [(100, 200)]),
+        ([[199], [110, 120, 130]], [(0, 1), (100, 200)], []),
+        ([[130], [199, 210]], [(0, 1), (100, 200)], [(100, 200)]),
+        ([[201]], [(0, 1), (100, 200)], []),
+        ([[]], [(0, 1), (100, 200)], []),
+        # At least ten times as long as the shortest one, and 10 us.
+        ([[200]], [(0, 10), (100, 200)], [(100, 200)]),
+        ([[200]], [(0, 11), (100, 200)], []),
+        ([[110]], [(0, 1), (100, 110)], [(100, 110)]),
+        ([[109]], [(0, 0), (100, 109)], []),
+        ([[5]], [], []),
+    ],
+)
+def test_launches_that_wait_for_room(queues, launches, expected) -> None:
+    begin, end = (column(*values) * PS_PER_US for values in zip(*launches, strict=True)) if launches else no_time()
+    ends = [[(0, end * PS_PER_US, NO) for end in one] for one in queues]
+    found = host_graph._full([queue(*pieces) for pieces in ends], (begin, end))
+    assert [(a // PS_PER_US, b // PS_PER_US) for a, b in listed(*found)] == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "expected"),
+    [
+        # Pieces of the own queue, those of another one: target, source, lag of edges, and what is explained.
+        (queue((20, 30, 5)), queue((0, 15, 1)), ([(1, 0, 5)], [True])),
+        (queue((20, 30, 15)), queue((0, 15, 1)), ([], [False])),
+        (queue((20, 30, NO)), queue((0, 20, NO)), ([(1, 0, 0)], [True])),
+        (queue((20, 30, 5)), queue((0, 21, 1)), ([], [False])),
+        (queue((10_000_015, 10_000_030, 5)), queue((0, 15, 1)), ([(1, 0, 10_000_000)], [True])),
+        (queue((10_000_016, 10_000_030, 5)), queue((0, 15, 1)), ([], [False])),
+        # In 1% of the time without anything else to wait for.
+        (queue((0, 1, 0), (LATE, LATE + 5, 0)), queue((0, LATE - 2 * 10**7, 0)), ([(2, 0, 2 * 10**7)], [0, 1])),
+        (queue((0, 1, 0), (LATE, LATE + 5, 0)), queue((0, LATE - 2 * 10**7 - 1, 0)), ([], [0, 0])),
+        # A collective waits for what was launched before it, and for nothing launched later.
+        (queue((20, 30, 18), talks="x"), queue((0, 15, 17)), ([(1, 0, 0)], [False])),
+        (queue((20, 30, 18), talks="x"), queue((0, 15, 18)), ([(1, 0, 0)], [False])),
+        (queue((20, 30, 18), talks="x"), queue((0, 15, 19)), ([], [False])),
+        (queue((20, 30, 18), talks="x"), queue((0, 10, 3), (11, 19, 19)), ([(2, 0, 0)], [False])),
+        (queue((20, 30, NO), talks="x"), queue((0, 15, NO)), ([(1, 0, 5)], [True])),
+        (queue((20, 30, 5)), queue(), ([], [False])),
+    ],
+)
+def test_work_near_the_end_of_another_queue(own: _Queue, other: _Queue, expected) -> None:
+    nodes = listed(other.begin, other.end)
+    build = built(nodes, listed(own.begin, own.end))
+    before = np.append(NEVER, own.end[:-1])
+    explained = host_graph._near(build, [(0, other), (1, own)], (1, own), before)
+    assert ([row[:3] for row in edges(build)], explained.tolist()) == expected
+    assert {row[3] for row in edges(build)} <= {Why.NEAR}
+
+
+@pytest.mark.parametrize(
+    ("queues", "waits", "expected"),
+    [
+        # Waits of the main thread, which has nodes at 0-10, 10-20, 20-30: edges, and the nodes of waits.
+        ([[(5, 15, 1)]], [(10, 20)], ([(1, 3, 5, 2)], [1])),
+        ([[(5, 10, 1)]], [(10, 20)], ([], [])),
+        ([[(5, 20, 1)]], [(10, 20)], ([(1, 3, 0, 2)], [1])),
+        ([[(5, 21, 1)]], [(10, 20)], ([], [])),
+        # Work that is launched when a wait ends is not awaited.
+        ([[(5, 15, 19)]], [(10, 20)], ([(1, 3, 5, 2)], [1])),
+        ([[(5, 15, 20)]], [(10, 20)], ([], [])),
+        ([[(5, 12, 1), (12, 15, 2), (16, 18, 20)]], [(10, 20)], ([(1, 4, 5, 2)], [1])),
+        # Of several queues the last one tells how long the wait goes on.
+        ([[(5, 15, 1)], [(6, 18, 2)]], [(10, 20)], ([(1, 3, 0, 2), (1, 4, 2, 2)], [1])),
+        ([[(5, 15, 1)], [(6, 15, 2)]], [(10, 20)], ([(1, 3, 5, 2), (1, 4, 5, 2)], [1])),
+        ([[(5, 15, 1)], []], [(10, 20), (20, 30)], ([(1, 3, 5, 2)], [1])),
+        ([[(5, 15, 1)]], [(11, 19)], ([], [])),
+        ([[]], [(10, 20)], ([], [])),
+        ([], [(10, 20)], ([], [])),
+    ],
+)
+def test_results_that_the_main_thread_waits_for(queues, waits, expected) -> None:
+    own = [queue(*pieces) for pieces in queues]
+    build = built([(0, 10), (10, 20), (20, 30)], *(listed(one.begin, one.end) for one in own))
+    begin, end = (column(*values) for values in zip(*waits, strict=True))
+    nodes = host_graph._results(build, own, range(1, len(own) + 1), (begin, end))
+    assert (edges(build), nodes.tolist()) == expected
+
+
+def test_when_runs_were_launched() -> None:
+    runs = spans(*((at, at + 1, Work.COMPUTE) for at in (4, 5, 9, 10, 12)))
+    assert host_graph._launched(queue((5, 8, 1), (10, 20, 7), runs=runs)).tolist() == [NO, 1, 1, 7, 7]
+    assert host_graph._launched(queue(runs=runs)).tolist() == [NO] * 5
+
+
+@pytest.mark.parametrize(
+    ("queues", "share", "expected"),
+    [
+        # Launches that wait for nothing else: the usual delay is the median of the pieces that come after idle time.
+        (
+            [[(12, 18, 10), (25, 28, 20), (39, 45, 30)]], 1.0,
+            [(5, 4, 0, 0), (6, 5, 0, 0), (4, 0, 2, 1), (5, 1, 5, 1), (6, 2, 5, 1)],
+        ),
+        # Queued ones: the usual gap after the work before, and the shortest delay.
+        (
+            [[(12, 25, 10), (26, 38, 20), (41, 45, 30)]], 1.0,
+            [(5, 4, 1, 0), (6, 5, 2, 0), (4, 0, 2, 1), (5, 1, 2, 1), (6, 2, 2, 1)],
+        ),
+        ([[(12, 18, 10), (25, 28, NO), (39, 45, 30)]], 2 / 3, [(5, 4, 7, 0), (6, 5, 0, 0), (4, 0, 2, 1), (6, 2, 5, 1)]),
+        ([[(12, 18, NO)]], 0.0, []),
+        ([[]], 0.0, []),
+        ([], 0.0, []),
+    ],
+)  # fmt: skip
+def test_edges_of_order_and_launches(queues, share: float, expected) -> None:
+    own = [queue(*pieces) for pieces in queues]
+    pieces = [(one.begin, one.end) for one in own]
+    build = built([(0, 10), (10, 20), (23, 30), (30, 50)], *(listed(*times) for times in pieces))
+    assert host_graph._connect(build, own, pieces, range(1, len(own) + 1)) == share
+    assert edges(build)[:3] == [(1, 0, 0, 0), (2, 1, 3, 0), (3, 2, 0, 0)]
+    assert edges(build)[3:] == expected
