@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from builders.planes import host
+from builders.spaces import plane
+from builders.xspace_text import build as xspace
 
+from tpu_profile_plugin import columns
+from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.analysis.common.spans import Times, no_time
-from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, OpSpans, Work
+from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, Work
+from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.replay import host_graph
+from tpu_profile_plugin.analysis.replay.handoffs import Handoffs
 from tpu_profile_plugin.analysis.replay.host_graph import Chain, Why, _Builder, _Queue, split
+from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.units import PS_PER_US
 
 NO = NO_LAUNCH
@@ -263,3 +273,124 @@ def test_edges_of_order_and_launches(queues, share: float, expected) -> None:
     assert host_graph._connect(build, own, pieces, range(1, len(own) + 1)) == share
     assert edges(build)[:3] == [(1, 0, 0, 0), (2, 1, 3, 0), (3, 2, 0, 0)]
     assert edges(build)[3:] == expected
+
+
+def test_delays_and_gaps_are_usual_on_each_device() -> None:
+    # Device 0: a delay of 2 and a gap of 3; device 1: delays of 5 and 9, and work near the end of another queue.
+    own = [
+        queue((12, 20, 10), (23, 30, 20)),
+        replace(queue((15, 18, 10), (29, 35, 20)), device=1),
+        replace(queue((35, 40, 30)), device=1),
+    ]
+    pieces = [(one.begin, one.end) for one in own]
+    build = built([(0, 10), (10, 20), (20, 30)], *(listed(*times) for times in pieces))
+    assert host_graph._connect(build, own, pieces, [1, 2, 3]) == 1
+    assert sorted(edges(build)[2:]) == [
+        (3, 0, 2, 1), (4, 1, 2, 1), (4, 3, 3, 0), (5, 0, 5, 1), (6, 1, 7, 1), (6, 5, 0, 0), (7, 2, 5, 1), (7, 6, 0, 5),
+    ]  # fmt: skip
+
+
+def windows(*steps: tuple[int, ...], source: str = "device") -> StepWindows:
+    """Of each step begin and end on every device in turn."""
+    times = np.array(steps).reshape(len(steps), -1, 2)
+    return StepWindows(np.arange(len(steps)), ("",) * len(steps), times[..., 0], times[..., 1], source)
+
+
+GPU, TPU = (Device(kind, kind, 0, 0, (), OpSpans()) for kind in ("gpu", "tpu"))
+THREAD = [(0, 10), (10, 40), (40, 60)]
+"""Nodes 0 to 2."""
+
+
+@pytest.mark.parametrize(
+    ("device", "chains", "steps", "expected"),
+    [
+        # Node, offset, whether at its begin, and node after which; of begin and end of a step.
+        # On the main thread, after the last work of the device.
+        (GPU, [THREAD, [(5, 10), (12, 38)]], windows((10, 40), source="host"), [(0, 0, 0, 3), (1, 0, 0, 4)]),
+        (GPU, [THREAD, [(12, 38)], [(14, 39)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 4)]),
+        (GPU, [THREAD, [(12, 38)], [(14, 37)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 3)]),
+        (GPU, [THREAD, [], [(14, 37)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 3)]),
+        # A bound at which no node of the main thread ends is a time after the last work, or before the first.
+        (GPU, [THREAD, [(5, 9), (12, 38)]], windows((11, 45), source="host"), [(3, 2, 0, 3), (4, 7, 0, 4)]),
+        (GPU, [THREAD, [(12, 38)]], windows((4, 41), source="host"), [(3, -8, 1, -1), (3, 3, 0, 3)]),
+        (GPU, [THREAD, [], [(13, 38)]], windows((4, 38), source="host"), [(3, -9, 1, -1), (3, 0, 0, 3)]),
+        # Steps that are marked on the device: ends of its work, begins of its work, then the main thread.
+        (GPU, [THREAD, [(5, 9), (12, 38)]], windows((9, 38)), [(3, 0, 0, -1), (4, 0, 0, -1)]),
+        (GPU, [THREAD, [(5, 9), (12, 38)]], windows((12, 40)), [(4, 0, 1, -1), (1, 0, 0, 4)]),
+        (GPU, [THREAD, [(5, 9)], [(12, 38)]], windows((12, 39)), [(4, 0, 1, -1), (4, 1, 0, 4)]),
+        (GPU, [THREAD, [(5, 9), (9, 38)]], windows((5, 9)), [(3, 0, 1, -1), (3, 0, 0, -1)]),
+        (GPU, [THREAD, [(5, 9)]], windows((5, 9), source="recording"), [(3, 0, 1, -1), (3, 0, 0, -1)]),
+        # On a TPU not by the main thread.
+        (TPU, [THREAD, [(5, 9), (12, 38)]], windows((10, 40)), [(3, 1, 0, -1), (4, 2, 0, -1)]),
+        (TPU, [THREAD, [(5, 9), (12, 38)]], windows((10, 40), source="host"), [(0, 0, 0, 3), (1, 0, 0, 4)]),
+        (GPU, [[], [(5, 9), (12, 38)]], windows((10, 12), source="host"), [(0, 1, 0, -1), (1, 0, 1, -1)]),
+        (GPU, [THREAD], windows((10, 41), source="host"), [(0, 0, 0, -1), (-1, 0, 0, -1)]),
+    ],
+)  # fmt: skip
+def test_bounds_of_steps(device: Device, chains, steps: StepWindows, expected) -> None:
+    build = built(*chains)
+    build.chains = [Chain("main"), *(Chain("q", 0) for _ in chains[1:])]
+    found = host_graph._bounds(build, [device], steps)
+    rows = [one.reshape(-1).astype(int) for one in (found.node, found.offset_ps, found.at_begin, found.after)]
+    assert listed(*rows) == expected
+
+
+def test_bounds_of_devices_are_their_own() -> None:
+    build = built([], [(5, 9), (12, 38)], [(6, 20), (21, 30)])
+    build.chains = [Chain("main"), Chain("q", 0), Chain("q", 1)]
+    found = host_graph._bounds(build, [TPU, TPU], windows((5, 9, 6, 20), (12, 40, 22, 31)))
+    assert found.node.tolist() == [[[0, 0], [2, 2]], [[1, 1], [2, 3]]]
+    assert found.offset_ps.tolist() == [[[0, 0], [0, 0]], [[0, 2], [2, 1]]]
+    assert found.at_begin.tolist() == [[[True, False], [True, False]], [[True, False], [False, False]]]
+
+
+def decoded(*threads: str) -> Plane:
+    space = columns.load(xspace(host(*threads)))
+    found = plane(space, HOST_THREADS)
+    space.decode([found])
+    return found
+
+
+WAIT = "cudaStreamSynchronize"
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        # From when no event begins or ends for 10 us, and whether an event that waits ends or begins there.
+        ("5 5 a\n20 5 b", [(10, 20, False)]),
+        ("5 5 a\n19 5 b", []),
+        ("5 30 a", []),
+        ("5 30 a\n5 1 b", [(6, 35, False)]),
+        ("5 30 a\n5 30 b", []),
+        ("5 30 a\n35 1 b\n5 40 c", []),
+        (f"5 5 {WAIT}\n20 5 b", [(10, 20, True)]),
+        (f"5 5 a\n20 5 {WAIT}", [(10, 20, True)]),
+        (f"5 5 a\n20 5 b\n25 2 {WAIT}\n40 5 c", [(10, 20, False), (27, 40, True)]),
+        (f"5 5 {WAIT}\n11 1 a\n30 5 b", [(12, 30, False)]),
+    ],
+)
+@pytest.mark.parametrize("main", [0, 1])
+def test_when_a_thread_is_silent(events: str, expected, main: int) -> None:
+    own = decoded(*["1 1 a\n90 1 a"] * main, events, f"0 70 x\n5 5 {WAIT}")
+    begin, end, beside = host_graph._silent(own, main)
+    assert listed(begin // PS_PER_US, end // PS_PER_US, beside) == expected
+
+
+def test_threads_that_hand_something_over() -> None:
+    own = decoded("10 50 a", "5 20 b\n40 30 c", "2 8 d", "1 1 e")
+    us = PS_PER_US
+    given = Handoffs(
+        *(column(0, 1, 0, 1), column(20, 25, 60, 50) * us, column(30, 40, 60, 55) * us),
+        *(column(1, 0, 2, 2), column(25, 35, 8, 10) * us),
+    )
+    build = built([(10 * us, 20 * us), (20 * us, 30 * us), (30 * us, 35 * us), (35 * us, 60 * us), (60 * us, 61 * us)])
+    waits = host_graph._threads(build, own, given, 0)
+    assert [(one.name, one.line) for one in build.chains[1:]] == [("worker", 1), ("worker", 2)]
+    begin, end, _ = (np.concatenate(one) // us for one in zip(*build.columns, strict=True))
+    assert listed(begin, end)[5:] == [(5, 25), (25, 40), (40, 50), (50, 55), (55, 70), (2, 8), (8, 10)]
+    assert waits.tolist() == [1, 6, 8]
+    assert [(a, b, lag // us, why) for a, b, lag, why in edges(build)] == [
+        *((node + 1, node, 0, Why.ORDER) for node in (5, 6, 7, 8, 10)),
+        (1, 5, 5, 4), (6, 2, 5, 4), (4, 10, 0, 4), (8, 11, 45, 4),
+    ]  # fmt: skip
