@@ -11,9 +11,11 @@ from builders.rings import many
 from tpu_profile_plugin.analysis.blame.path import On, Path, calls_of, device_path, farthest, in_window, leading
 from tpu_profile_plugin.analysis.blame.slack import slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import spent_time
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_HOST, PARTS
-from tpu_profile_plugin.analysis.budget.host_time import HostReader
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_HOST, IDLE_OTHER, PARTS
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime
 from tpu_profile_plugin.analysis.common.spans import covered_within
+from tpu_profile_plugin.analysis.devices.launches import HostCalls
+from tpu_profile_plugin.analysis.devices.model import Device, OpSpans
 
 EACH = many(12, 60)
 GPU = """
@@ -309,3 +311,67 @@ def test_work_that_hides_other_work_is_on_the_path():
         (10, 50, "compute", "OP", "gemm"),
         (50, 60, "exposed_communication", "OP", "ncclDevKernel_AllReduce_Sum_f32"),
     ]
+
+
+def waited(part=IDLE_HOST, kind="gpu", starts=(), keys=(), calls=(), wait=(50, 60), spans=(), ops=()):
+    """The slack of a call from 20 to 30 in a step from 10 to 100, with calls of the main thread on the path.
+
+    The thread waits in between; calls with keys 1, 2, ... launch work.
+    """
+    begins = [10, *(begin for begin, _ in spans), *ops]
+    ends = [11, *(end for _, end in spans), *(begin + 1 for begin in ops)]
+    on = [On.NOTHING, *(On.CALL for _ in spans), *(On.OP for _ in ops)]
+    rows = sorted(zip(begins, ends, on, strict=True))
+    begin, end, what = (np.array(column) for column in zip(*rows, (99, 100, On.NOTHING), strict=True))
+    none, parts = np.full(len(begin), -1), np.full(len(begin), part)
+    path = Path(0 * begin, begin, end, parts, what, none, none, begin, end - begin, 0 * begin + 1)
+    key, when = np.arange(len(calls)) + 1, np.array(calls, np.int64)
+    host = HostTime(transfer=tuple(np.array([time]) for time in wait), calls=HostCalls(key, key, when, when + 1))
+    device = Device("a", kind, 0, 0, (), OpSpans(), starts=np.array(starts, np.int64), launch_key=np.array(keys, int))
+    slack = slack_of_call(device, host, path, (20, 30))
+    return slack.bound, slack.ps, slack.path_ps
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # On the path as far as they overlap.
+        ({"spans": [(11, 21), (25, 28), (29, 40)]}, ("exactly", 0, 5)),
+        ({"spans": [(25, 28)], "part": IDLE_OTHER}, ("unknown", 0, 0)),
+        # The wait, in it or after it.
+        ({"wait": (29, 31)}, ("unknown", 0, 0)),
+        ({"wait": (30, 44)}, ("at least", 14, 0)),
+        ({}, ("at least", 10, 0)),
+        ({"wait": (100, 110)}, ("unknown", 0, 0)),
+        # What the device waits for before the wait, from the end of the call to the begin of the wait.
+        ({"spans": [(11, 20), (30, 31)]}, ("exactly", 0, 0)),
+        ({"spans": [(50, 51)]}, ("exactly", 0, 0)),
+        ({"spans": [(51, 52)]}, ("at least", 1, 0)),
+        ({"spans": [(50, 51)], "part": IDLE_OTHER}, ("at least", 0, 0)),
+        ({"spans": [(60, 61)]}, ("at least", 10, 0)),
+        ({"spans": [(59, 61), (70, 71)]}, ("at least", 9, 0)),
+        # Work on the path that is launched until then, the soonest one.
+        ({"calls": [30, 50], "keys": [1, 2], "starts": [45, 60], "ops": [45, 60]}, ("at most", 10, 0)),
+        ({"calls": [50], "keys": [1], "starts": [61], "ops": [61]}, ("at most", 11, 0)),
+        ({"calls": [51], "keys": [1], "starts": [61], "ops": [61]}, ("at least", 10, 0)),
+        ({"calls": [29], "keys": [1], "starts": [61], "ops": [61]}, ("at least", 10, 0)),
+        ({"calls": [40], "keys": [9], "starts": [61], "ops": [61]}, ("at least", 10, 0)),
+        ({"calls": [40], "keys": [1], "starts": [61], "ops": [62]}, ("at least", 10, 0)),
+        ({"calls": [40], "keys": [1], "starts": [39], "ops": [39]}, ("at most", 0, 0)),
+        # Programs of a TPU are on the path in all of its time.
+        ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [61], "ops": [62]}, ("at most", 21, 0)),
+        ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [99]}, ("at most", 59, 0)),
+        ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [100]}, ("at least", 10, 0)),
+        ({"kind": "tpu", "calls": [40, 40], "keys": [1, 2], "starts": [10, 75]}, ("at most", 0, 0)),
+        ({"kind": "tpu", "calls": [40, 40], "keys": [1, 2], "starts": [9, 75]}, ("at most", 35, 0)),
+        ({"kind": "tpu", "calls": [40], "keys": [2], "starts": [75]}, ("at least", 10, 0)),
+    ],
+)
+def test_how_long_a_call_may_take_until_something_waits_for_it(given, expected):
+    assert waited(**given) == expected
+
+
+def test_a_queue_is_idle_until_its_next_op_on_the_path_without_the_ops_in_between():
+    """The second queue runs c for 2 us more, off the path."""
+    paths = Paths(GPU.replace("45us +15us d {correlation_id=6}", "38us +2us c\n45us +15us d {correlation_id=6}"))
+    assert bounds(paths.op("c", 25)) == ("at most", 8, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, profile, trace
 from builders.programs.hlo import op, program
 from builders.shown import profile as columns
@@ -17,6 +18,7 @@ ENTRY = [
     op("c", "multiply", "f32[4096]", "a", "a"),
     op("out", "negate", "f32[16384]", "c"),
 ]
+PAIR = ("f32[8192]", "f32[8192]")
 PARTS = (
     buffer(1, 64, instruction_id(0)),
     buffer(2, 40, instruction_id(1)),
@@ -33,8 +35,8 @@ TAKEN_OVER = trace(
 )
 
 
-def history(*traces: bytes) -> MemoryHistory:
-    space = columns(profile(jit_f=program(ENTRY) + assignment(*PARTS, *traces)))
+def history(*traces: bytes, entry=ENTRY, parts=PARTS) -> MemoryHistory:
+    space = columns(profile(jit_f=program(entry) + assignment(*parts, *traces)))
     found = hlo_programs(space).program(1)
     assert found is not None
     return memory_history(MemoryLayout(found, DEFAULT_SPACE))
@@ -78,3 +80,43 @@ def test_sums_by_group_are_exact_at_every_instant() -> None:
 def test_without_a_heap_there_is_one_instant() -> None:
     found = history()
     assert (found.instants, found.heap.tolist(), names(found, 0)) == (1, [128], ["p", "out"])
+
+
+@pytest.mark.parametrize(
+    ("root", "held", "flags", "expected"),
+    [
+        # The last op of the entry, the buffers of an allocation with its flags, and what it is shown to hold.
+        (op("t", "tuple", PAIR, "b", "c"), (2, 3), ("live_out",), "b"),
+        (op("t", "tuple", PAIR, "b", "c"), (2, 4), ("live_out",), "c"),
+        (op("t", "tuple", PAIR, "b", "c"), (2, 3, 4), ("live_out",), "a"),
+        (op("t", "tuple", PAIR, "b", "c"), (2,), ("live_out",), "a"),
+        (op("t", "tuple", PAIR, "b", "c"), (2, 3), ("live_out", "parameter"), "a"),
+        (op("t", "tuple", PAIR, "b", "c"), (2, 3), ("constant",), "a"),
+        (op("t", "tuple", PAIR, "p", "p"), (2, 1), ("live_out",), "p"),
+        (op("t", "bitcast", "f32[8192]", "b"), (2, 3), ("live_out",), "b"),
+        (op("t", "negate", "f32[8192]", "b"), (2, 3), ("live_out",), "a"),
+        # Part of a result is none; a buffer that is not listed is skipped.
+        (op("t", "tuple", PAIR, "b", "c"), (2, 7), ("live_out",), "a"),
+        (op("t", "tuple", PAIR, "b", "c"), (2, 99, 3), ("live_out",), "b"),
+    ],
+)
+def test_what_an_allocation_holds_in_the_end(root, held, flags, expected: str) -> None:
+    found = history(
+        entry=[*ENTRY[:4], root],
+        parts=(
+            *(buffer(id_, size, instruction_id(row)) for id_, size, row in ((1, 30, 0), (2, 40, 1), (3, 32, 2))),
+            *(buffer(4, 16, instruction_id(3)), buffer(7, 9, instruction_id(2), 1)),
+            allocation(0, 64, [(id_, 0, 8) for id_ in held], *flags),
+        ),
+    )
+    assert [found.layout.buffers.position(row).name for row in found.result.tolist()] == [expected]
+    assert [found.layout.buffers.position(row).name for row in found.row.tolist()] == ["a"]
+
+
+def test_an_allocation_without_buffers_holds_nothing_that_is_known() -> None:
+    found = history(parts=(*PARTS[:6], allocation(0, 64, [], "live_out"), allocation(1, 9, [(99, 0, 9)], "live_out")))
+    assert (found.row.tolist(), found.result.tolist(), found.size.tolist()) == ([-1, -1], [-1, -1], [64, 9])
+    assert found.categories == ("output", "output")
+    # Of no allocation, and of no instruction.
+    found = history(trace("alloc 1 p", "alloc 6 b"), parts=PARTS[:6])
+    assert (found.allocation.tolist(), found.categories) == ([-1, -1], ("temporary", "unknown"))

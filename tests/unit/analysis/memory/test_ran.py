@@ -22,6 +22,9 @@ def test_the_program_with_most_time_decides() -> None:
     assert unknown_memory(programs_ran([[STEP]])) == (
         "The program that ran all the time, jit_step(7), has no HLO in this recording: its memory is unknown."
     )
+    for time, when in ((995, "all the time"), (994, "99.4% of the time")):
+        ran = programs_ran([[ProgramRan("a", time, False), ProgramRan("b", 1000 - time, True)]])
+        assert unknown_memory(ran).split(",")[0] == f"The program that ran {when}"
     assert unknown_memory(programs_ran([[ProgramRan("jit_eval(8)", 90, True), STEP]])) == ""
     assert unknown_memory(programs_ran([])) == ""
 
