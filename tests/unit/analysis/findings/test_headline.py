@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,8 +19,9 @@ from tpu_profile_plugin.tools import registry
 WELL = Use(45.0, 30.0, False)
 
 
-def steps(*lengths: int) -> Any:
-    return outliers_of(np.array(lengths, np.float64), np.arange(len(lengths)))
+def steps(*lengths: int, idle: Sequence[int] | None = None) -> Any:
+    waits = None if idle is None else np.array(idle, np.float64)
+    return outliers_of(np.array(lengths, np.float64), np.arange(len(lengths)), waits)
 
 
 def run(parts: dict[str, float], base: str = "step", **other: Any) -> Any:
@@ -85,6 +87,12 @@ def test_busy_is_mostly_computation_without_a_loss_of_a_tenth(
         # One of 200 steps that takes twice the median costs half a percent; one that takes three times costs 1%.
         ({"outliers": steps(*([100] * 199), 200)}, True),
         ({"outliers": steps(*([100] * 199), 300)}, False),
+        # One of ten that takes twice the median costs a tenth: of that, devices have to wait for half.
+        ({"outliers": steps(*([100] * 9), 200, idle=[0] * 9 + [49])}, True),
+        ({"outliers": steps(*([100] * 9), 200, idle=[0] * 9 + [50])}, False),
+        # And for a hundredth of the step on average.
+        ({"outliers": steps(*([100] * 9), 160, idle=[0] * 9 + [60]), "base_ps": 601.0}, True),
+        ({"outliers": steps(*([100] * 9), 160, idle=[0] * 9 + [60]), "base_ps": 600.0}, False),
     ],
 )
 def test_healthy_must_be_earned(facts: dict[str, Any], healthy: bool) -> None:
@@ -103,6 +111,17 @@ def test_healthy_must_be_earned(facts: dict[str, Any], healthy: bool) -> None:
             "good",
         ),
         ({"compute": 0.995, "idle_other": 0.005}, "Healthy: 99.5% of the step is device compute", "good"),
+        (
+            {"compute": 0.9, "idle_host": 0.01, "idle_input": 0.04, "exposed_copy": 0.05},
+            "Healthy: 90.0% of the step is device compute, 5.0% waits for host copies, 4.0% waits for input",
+            "good",
+        ),
+        (
+            {"compute": 0.99, "idle_host": 0.01},
+            "Healthy: 99.0% of the step is device compute, 1.0% waits for host code",
+            "good",
+        ),
+        ({"compute": 0.74}, "74.0% of the step is device compute", "none"),
         (
             {"compute": 0.6, "idle_other": 0.3, "exposed_copy": 0.1},
             "30.0% of the step is unexplained idle time: no event was recorded for it",
@@ -137,6 +156,12 @@ def test_without_a_finding_the_parts_of_the_step_tell(parts: dict[str, float], t
             "Busy: 98.0% of the step is device compute, 41.0% of it in dot.7; 1 of 10 steps takes 3.2 times the median",
             "fair",
         ),
+        (
+            {"outliers": steps(*([100] * 8), 320, 200)},
+            "Busy: 98.0% of the step is device compute, 41.0% of it in dot.7; 2 of 10 steps take up to 3.2 times the "
+            "median",
+            "fair",
+        ),
         ({"inferred": True}, "Inferred steps: Busy: 98.0% of the step is device compute, 41.0% of it in dot.7", "none"),
     ],
 )
@@ -161,6 +186,42 @@ def test_a_small_finding_is_not_the_cause_of_a_large_part() -> None:
     title = "40.0% of the recording goes to exposed collectives and waits for late devices; "
     assert headline(parts, ("x", "X", 0.05)).title == f"{title}no finding explains most of it"
     assert headline(parts, ("x", "X", 0.0)).title == f"{title}no check found the cause"
+
+
+@pytest.mark.parametrize(
+    ("name", "saving", "title"),
+    [
+        ("largest_part", 0.0, "X; 40.0% of the step waits for host code"),
+        ("exposed_communication", 0.0, "X"),
+        ("largest_part", 0.05, "40.0% of the step waits for host code; no finding explains most of it"),
+        ("x", 0.0, "40.0% of the step waits for host code; no check found the cause"),
+    ],
+)
+def test_the_place_of_most_of_the_time_is_told_if_nothing_is_known_to_be_lost(
+    name: str, saving: float, title: str
+) -> None:
+    parts = run({"compute": 0.6, "idle_host": 0.4})
+    assert headline(parts, (name, "X", saving)) == Headline(title, "fair")
+
+
+def test_busy_without_a_name_says_what_else_devices_do() -> None:
+    parts = {"compute": 0.9, "idle_host": 0.01, "idle_input": 0.0099, "idle_other": 0.0801}
+    title = "Busy: 90.0% of the step is device compute, 8.0% is unexplained idle time, 1.0% waits for host code"
+    assert headline(run(parts, whole_recording=True), None) == Headline(title, "none")
+
+
+@pytest.mark.parametrize(
+    ("parts", "title"),
+    [
+        ({"idle_host": 0.7, "idle_input": 0.3}, "70.0% of the step is host code"),
+        ({"idle_host": 0.3, "idle_input": 0.7}, "70.0% of the step waits for input"),
+        ({"idle_compile": 0.7}, "70.0% of the step is compilation; record later, or for longer"),
+    ],
+)
+def test_what_a_host_without_devices_does(parts: dict[str, float], title: str) -> None:
+    view = run(parts, has_devices=False)
+    assert headline(view, None, compiling=0.9) == Headline(f"No device recorded; {title}", "none")
+    assert not is_busy(view, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +251,10 @@ def test_pauses_are_no_part_of_the_recording_that_is_not_judged(covered: float, 
         ({"covered": 0.008, "steps": 1}, "In the 0.8% of the recording that 1 step covers: "),
         ({"covered": 0.1, "inferred": True}, "In the 10.0% of the recording that inferred steps cover: "),
         ({"steps": 1}, "1 step only: "),
+        ({"steps": 3}, ""),
+        ({"steps": 1, "whole_recording": True}, ""),
+        ({"covered": 0.25, "steps": 3}, "In the 25.0% of the recording that steps cover: "),
+        ({"covered": 0.25, "steps": 2}, "In the 25.0% of the recording that 2 steps cover: "),
         ({"steps": 2, "inferred": True}, "2 inferred steps only: "),
         ({"inferred": True}, "Inferred steps: "),
     ],
