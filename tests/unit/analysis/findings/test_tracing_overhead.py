@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from builders import kineto
 from builders.profiles.planted import cpu, evidence, finding, reason
+
+from tpu_profile_plugin.analysis.budget.categories import (
+    CATEGORIES,
+    COMPUTE,
+    IDLE_HOST,
+    IDLE_LAUNCH,
+    IDLE_OTHER,
+    IDLE_TRANSFER,
+)
+from tpu_profile_plugin.analysis.budget.recorded_events import Recorded
+from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import CALLS, RecordingCost, _of_device
 
 LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"
 
@@ -124,3 +138,89 @@ def test_ops_of_pytorch_on_the_cpu(ops, calls, share, advice):
     # A little is lost where a few spans are shorter than their share of the cost.
     assert evidence(found)["Recording, of the step (estimated)"] == pytest.approx(share, abs=0.1)
     assert found["advice"].startswith(advice)
+
+
+# What recording costs, on typed-in spans and events.
+
+
+@pytest.mark.parametrize(
+    ("close", "typical", "expected"),
+    [
+        (100.0, 1000.0, 130),
+        (100.0, 120.0, 120),
+        # Events that are nowhere closer than 1 us tell nothing.
+        (1e6, 2e6, 1_300_000),
+        (1_000_001.0, 2e6, 0),
+        (0.0, 0.0, 0),
+    ],
+)
+def test_the_cost_of_an_event_is_at_most_the_usual_time_to_the_next(close, typical, expected):
+    assert CALLS.cost_ps(Recorded(np.zeros(0, np.int64), close, typical)) == expected
+
+
+@pytest.mark.parametrize(("other_ps", "of_frames"), [(15, True), (16, False)])
+def test_calls_of_functions_cost_more_than_other_events_or_as_much(other_ps, of_frames):
+    by_part = np.arange(len(CATEGORIES) + 1)
+    found = RecordingCost(4, by_part, 0.7, 1.5, 10.0, 6.0, 9, other_ps, (0, 1))
+    assert found.of_frames is of_frames
+    assert found.ps == len(CATEGORIES) * (len(CATEGORIES) + 1) / 8
+
+
+def device(*spent, windows=((0, 320, 450), (180, 420, 680)), between=((180, 680), (200, 690))):
+    """How a device spends its time: (part, begins, ends), steps and what is between them."""
+    times = [(category, (np.array(begin), np.array(end))) for category, begin, end in spent]
+    windows, between = (tuple(np.array(side) for side in times) for times in (windows, between))
+    return SimpleNamespace(spent=times, windows=windows, between=between)
+
+
+def cost_of(spent, used, events, parts, synced, of_one=10):
+    """The cost of events by part, and between steps, without what has none."""
+    costs = [(0, Recorded(np.arange(1000))), (of_one, Recorded(np.array(events)))]
+    waits = None if synced is None else np.array(synced)
+    found = _of_device(spent, np.array(used), costs, parts, waits)
+    assert len(found) == len(CATEGORIES) + 1
+    return {i: ps for i, ps in enumerate(found.tolist()) if ps}
+
+
+IDLE = (
+    (COMPUTE, (0,), (90,)),
+    (IDLE_HOST, (600, 100), (700, 200)),
+    (IDLE_LAUNCH, (300,), (350,)),
+    (IDLE_TRANSFER, (400,), (500,)),
+)
+EVENTS = (50, 110, 120, 250, 260, 270, 310, 420, 550, 600, 699, 700)
+BETWEEN = len(CATEGORIES)
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        # Until the host waits at 380, three events while the device works take 30 of the 80 and 40 ps that are left of
+        # two spans, so that they cost 40 and 20; then one takes 10 of the 80 that are left of the last, which costs 30.
+        ((True, True, True), {IDLE_HOST: 32 + 24, IDLE_LAUNCH: 12, IDLE_TRANSFER: 2 + 5, BETWEEN: 8 + 3}),
+        ((True, False, True), {IDLE_HOST: 32 + 24, IDLE_TRANSFER: 5, BETWEEN: 8 + 3}),
+    ],
+)
+def test_events_while_a_device_works_shorten_later_waits(used, expected):
+    parts = (IDLE_HOST, IDLE_LAUNCH, IDLE_TRANSFER)
+    assert cost_of(device(*IDLE), used, EVENTS, parts, [380]) == expected
+    assert cost_of(device(*IDLE), used, EVENTS, (IDLE_OTHER,), [380]) == {}
+
+
+def test_events_cost_no_more_than_the_waits():
+    wait = device((IDLE_HOST, (100,), (110,)), windows=((0,), (200,)), between=((), ()))
+    assert cost_of(wait, [True], (10, 20, 30), (IDLE_HOST,), [0]) == {IDLE_HOST: 10}
+    assert cost_of(wait, [True], (10, 20, 105), (IDLE_HOST,), [0], of_one=4) == {IDLE_HOST: 4 + 6}
+    assert cost_of(wait, [True], (101, 102), (IDLE_HOST,), [0], of_one=7) == {IDLE_HOST: 10}
+    # What is recorded before the last wait for results is over by then.
+    assert cost_of(wait, [True], (10, 20, 105), (IDLE_HOST,), [15], of_one=3) == {IDLE_HOST: 6}
+    assert cost_of(wait, [True], (10, 20, 105), (IDLE_HOST,), [100], of_one=3) == {IDLE_HOST: 3}
+
+
+def test_a_thread_that_works_itself_shares_the_cost_over_sixteen_spans():
+    """Spans of 10 ps every 20; eight events lie between the first two, one in the seventeenth and one before that."""
+    begins = np.arange(17) * 20
+    ops = device((IDLE_TRANSFER, begins, begins + 10), windows=((0, 310), (300, 400)), between=((300,), (310,)))
+    events = (*range(11, 19), 315, 325)
+    assert cost_of(ops, [True, True], events, (IDLE_TRANSFER,), None) == {IDLE_TRANSFER: 15 * 5 + 10, BETWEEN: 5}
+    assert cost_of(ops, [True, False], events, (IDLE_TRANSFER,), None) == {IDLE_TRANSFER: 15 * 5, BETWEEN: 5}
