@@ -94,8 +94,8 @@ def gaps(idle, *, starts=(), launches=(), fetches=None):
 
 
 def test_idle_time_from_calls_that_end_in_it():
-    begin, end = numbers(80, 95, 140, 190, 350, 395), numbers(90, 100, 150, 200, 399, 400)
-    found = gaps(([100, 300], [200, 400]), fetches=Fetches(begin, end, begin))._from_calls()
+    begin, end = numbers(80, 95, 140, 350, 590), numbers(90, 100, 150, 399, 600)
+    found = gaps(([100, 300, 500], [200, 400, 600]), fetches=Fetches(begin, end, begin))._from_calls()
     assert lists(found) == [[95, 350], [200, 400]]
 
 
