@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, Transfer
 from tpu_profile_plugin.analysis.devices.launched import Launched
-from tpu_profile_plugin.analysis.findings.evidence.device import op_work
+from tpu_profile_plugin.analysis.findings.evidence.device import op_kinds, op_work
 from tpu_profile_plugin.analysis.findings.evidence.device.collectives import bandwidth
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import (
     UNREAD,
@@ -139,7 +139,8 @@ def test_ops_are_read_until_they_have_nearly_all_of_the_time(ps, read):
 
 
 @pytest.mark.parametrize(
-    ("most", "counted", "read"), [(4, 800, ["a", "c"]), (3, 800, ["a", "c"]), (2, 780, ["a", "c"]), (1, 500, ["a"])]
+    ("most", "counted", "read"),
+    [(4, 800, ["a", "c"]), (3, 800, ["a", "c"]), (2, 780, ["a", "c"]), (1, 500, ["a"])],
 )
 def test_ops_that_consist_of_others_do_not_count(most, counted, read, monkeypatch):
     """Of 1000 ps, 200 are of an op whose instruction shows that; with fewer ops to read, only these are counted."""
@@ -205,19 +206,31 @@ def test_the_share_of_ops_of_a_kind(on_cpus, wall, saving, share):
 @pytest.mark.parametrize(
     ("ps", "most"),
     [
-        ((40, 35, 25), ", most of it at y.py:2, the largest part, 40%, in a"),
-        ((50, 49, 1), "; the op a (x.py:1) has the largest part, 50%"),
-        ((51, 40, 9), ", most of it in a (x.py:1)"),
-        ((34, 33, 33), ", most of it at y.py:2, the largest part, 34%, in a"),
+        ((40, 35, 25, 0), ", most of it at y.py:2, the largest part, 40%, in a"),
+        ((50, 30, 10, 10), ", most of it at x.py:1, the largest part, 50%, in a"),
+        ((50, 49, 1, 0), "; the op a (x.py:1) has the largest part, 50%"),
+        ((51, 40, 9, 0), ", most of it in a (x.py:1)"),
+        ((34, 33, 33, 0), ", most of it at y.py:2, the largest part, 34%, in a"),
     ],
 )
 def test_the_line_or_the_op_that_most_of_it_is_in(ps, most):
-    ops = table(*zip("abc", ("copy",) * 3, ps, strict=True))
-    host = host_of(ops, {"a": "x.py:1", "b": "y.py:2", "c": "y.py:2"}, blame=blame())
-    host.derived[work_of.__wrapped__] = OpWork(ops, 100, ())  # type: ignore[attr-defined]
+    ops = table(*zip("abcd", ("copy",) * 4, ps, strict=True))
+    places = {"a": "x.py:1", "b": "y.py:2", "c": "y.py:2", "d": "x.py:1"}
+    host = host_of(ops, places, blame=blame())
+    host.derived[work_of.__wrapped__] = OpWork(ops, 100, ())
     found = op_kind(host, [ReadOp(i, Nature.MOVEMENT, "copy", one) for i, one in enumerate(ps)], 2.0)
     assert found.most == most
     assert [one.value for one in found.of_op][-2:] == ["jit/x.py:1", "x.py:1"]
+
+
+def test_lines_of_some_of_the_ops_are_of_all_of_them(monkeypatch):
+    """Of the two most costly ops most is at one line, of all three 40%."""
+    monkeypatch.setattr(op_kinds, "_MOST_OPS", 2)
+    ops = table(("a", "copy", 40), ("b", "copy", 35), ("c", "copy", 25))
+    host = host_of(ops, {"a": "x.py:1", "b": "y.py:2"}, blame=blame())
+    host.derived[work_of.__wrapped__] = OpWork(ops, 100, ())
+    found = op_kind(host, [ReadOp(i, Nature.MOVEMENT, "copy", ps) for i, ps in enumerate((40, 35, 25))], 2.0)
+    assert found.most == "; the op a (x.py:1) has the largest part, 40%"
 
 
 @pytest.mark.parametrize(("least", "told"), [(0.3, True), (0.301, False)])
@@ -227,12 +240,16 @@ def test_the_longest_run_of_an_op_that_costs_enough(least, told):
         ops = [SimpleNamespace(name=name, program=program) for name in "ab"]
         return SimpleNamespace(ops=ops, runs=SimpleNamespace(op=op, begin_ps=begin * US, end_ps=end * US))
 
-    devices = (device((1, 0, 90), (0, 100, 130)), device((0, 10, 20), (0, 30, 70)), device((0, 0, 99), program=8))
+    devices = (
+        device((0, 10, 20), (0, 30, 70)),
+        device((1, 0, 90), (0, 20, 80), (0, 100, 130)),
+        device((0, 0, 99), program=8),
+    )
     ops = table(("a", "copy", 30), ("b", "fusion", 70))
     host = host_of(ops, devices=devices, blame=blame())
     found = op_kind(host, [ReadOp(0, Nature.MOVEMENT, "copy", 30)], least)
     windows = [one.query["window"] for one in found.of_op if "window" in one.query]
-    assert windows == ([f"0,{110 * US}"] if told else [])
+    assert windows == ([f"0,{140 * US}"] if told else [])
 
 
 def run_of(hosts: tuple[str, ...]) -> Any:

@@ -18,7 +18,13 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_TRANSFER,
 )
 from tpu_profile_plugin.analysis.budget.recorded_events import Recorded
-from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import CALLS, RecordingCost, _of_device
+from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import (
+    ANNOTATIONS,
+    CALLS,
+    PYTORCH_OPS,
+    RecordingCost,
+    _of_device,
+)
 
 LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"
 
@@ -144,18 +150,22 @@ def test_ops_of_pytorch_on_the_cpu(ops, calls, share, advice):
 
 
 @pytest.mark.parametrize(
-    ("close", "typical", "expected"),
+    ("kind", "close", "typical", "expected"),
     [
-        (100.0, 1000.0, 130),
-        (100.0, 120.0, 120),
-        # Events that are nowhere closer than 1 us tell nothing.
-        (1e6, 2e6, 1_300_000),
-        (1_000_001.0, 2e6, 0),
-        (0.0, 0.0, 0),
+        (CALLS, 100.0, 1000.0, 130),
+        (CALLS, 100.0, 120.0, 120),
+        (CALLS, 0.0, 0.0, 0),
+        # Events that are nowhere closer tell nothing.
+        (CALLS, 1e6, 2e6, 1_300_000),
+        (CALLS, 1_000_001.0, 2e6, 0),
+        (PYTORCH_OPS, 1_500_000.0, 9e6, 3_150_000),
+        (PYTORCH_OPS, 1_500_001.0, 9e6, 0),
+        (ANNOTATIONS, 500_000.0, 9e6, 2_100_000),
+        (ANNOTATIONS, 500_001.0, 9e6, 0),
     ],
 )
-def test_the_cost_of_an_event_is_at_most_the_usual_time_to_the_next(close, typical, expected):
-    assert CALLS.cost_ps(Recorded(np.zeros(0, np.int64), close, typical)) == expected
+def test_the_cost_of_an_event_is_at_most_the_usual_time_to_the_next(kind, close, typical, expected):
+    assert kind.cost_ps(Recorded(np.zeros(0, np.int64), close, typical)) == expected
 
 
 @pytest.mark.parametrize(("other_ps", "of_frames"), [(15, True), (16, False)])

@@ -90,7 +90,7 @@ def gaps(idle, *, starts=(), launches=(), fetches=None):
     device = SimpleNamespace(starts=numbers(*starts), launch_key=numbers(*starts))
     times = SimpleNamespace(times=lambda keys: (keys - 50, None))
     reader = SimpleNamespace(time=SimpleNamespace(calls=times, launch=(numbers(*launches), None)))
-    return _Gaps((numbers(*idle[0]), numbers(*idle[1])), device, SimpleNamespace(reader=reader), fetches or Fetches())  # type: ignore[arg-type]
+    return _Gaps((numbers(*idle[0]), numbers(*idle[1])), device, SimpleNamespace(reader=reader), fetches or Fetches())
 
 
 def test_idle_time_from_calls_that_end_in_it():
