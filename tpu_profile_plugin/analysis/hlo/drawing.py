@@ -116,11 +116,9 @@ def excerpt(drawing: Drawing, most: int) -> tuple[Drawing, int]:
         waiting = deque([first])
         while waiting and len(kept) < most:
             row = waiting.popleft()
-            if row in kept or (row not in drawn and row != first):
-                continue
-            if row in drawn:
+            if row in drawn and row not in kept:
                 kept.add(row)
-            waiting.extend(neighbour for neighbour in near.get(row, ()) if neighbour not in kept)
+                waiting.extend(near.get(row, ()))
     nodes = tuple(node for node in drawing.nodes if node.row in kept)
     edges = tuple(e for e in drawing.edges if e.source in kept and (e.target in kept or e.target == ROOT))
     return replace(drawing, nodes=nodes, edges=edges), len(drawing.nodes) - len(nodes)

@@ -25,6 +25,7 @@ from tpu_profile_plugin.analysis.hlo.drawing import (
     Placement,
     Rect,
     draw_computation,
+    excerpt,
     place,
 )
 from tpu_profile_plugin.analysis.hlo.graph import Links, Mark
@@ -275,3 +276,27 @@ def test_places_and_lines_of_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
             box: tuple(rect) for box, *rect in placed_boxes
         }
         assert [list(line) for line in found.lines] == lines
+
+
+@pytest.mark.parametrize(
+    ("center", "edges", "most", "expected"),
+    [
+        # Nodes 0 to 5, nearest first: from the center, else from the result, then from the last node on.
+        (0, [(0, 1), (1, 2), (0, 3), (5, ROOT)], 3, ([0, 1, 3], [(0, 1), (0, 3)], 3)),
+        (0, [(0, 1), (1, 2), (0, 3), (5, ROOT)], 5, ([0, 1, 2, 3, 5], [(0, 1), (1, 2), (0, 3), (5, ROOT)], 1)),
+        (2, [(0, 1), (1, 2), (2, ROOT), (4, ROOT)], 3, ([0, 1, 2], [(0, 1), (1, 2), (2, ROOT)], 3)),
+        (None, [(0, 1), (1, 2), (2, ROOT), (4, 5)], 2, ([1, 2], [(1, 2), (2, ROOT)], 4)),
+        (None, [(0, 1), (1, 0), (0, 0), (1, ROOT), (4, 5)], 4, (
+            [0, 1, 4, 5], [(0, 1), (1, 0), (0, 0), (1, ROOT), (4, 5)], 2,
+        )),
+        (9, [(0, 1), (4, 5)], 1, ([5], [], 5)),
+        (None, [], 0, ([], [], 6)),
+        (None, [(0, 1)], 6, ([0, 1, 2, 3, 4, 5], [(0, 1)], 0)),
+        (None, [(0, 1)], 7, ([0, 1, 2, 3, 4, 5], [(0, 1)], 0)),
+    ],
+)  # fmt: skip
+def test_the_nearest_nodes_of_a_drawing(center: int | None, edges, most: int, expected) -> None:
+    nodes = tuple(Drawn(row, None, Mark.WHOLE, ()) for row in range(6))
+    found, left_out = excerpt(Drawing(0, center, nodes, (), tuple(Edge(*edge) for edge in edges)), most)
+    kept = [node.row for node in found.nodes]
+    assert (kept, [(edge.source, edge.target) for edge in found.edges], left_out) == expected
