@@ -235,7 +235,8 @@ def _with_waits(run: RunView, findings: list[RuleFinding]) -> list[RuleFinding]:
     if waits is None:
         return findings
     peers = len(run.communication.devices) - len(run.devices_of(waits.finding.hosts[0]))
-    late = [one for one in findings if one.finding.hosts == waits.finding.hosts and not one.vague and one.share]
+    others = (one for one in findings if one is not waits and one.finding.hosts == waits.finding.hosts)
+    late = [one for one in others if not one.vague and one.share]
     cause = max(late, key=lambda one: one.share, default=None)
     # Savings are averages over devices: one host's time counts once, the waits for it as often as it has peers.
     if cause is None or cause.share * peers < waits.share / 2:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from builders import answers
 from builders.profiles.planted import MS, tpu
 
+from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.findings import find as module
+from tpu_profile_plugin.analysis.findings.find import RuleFinding
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.rules import RULES
+from tpu_profile_plugin.analysis.findings.rules import RULES, STRAGGLER
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.run.figures import findings as run_findings
 from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
@@ -142,3 +147,160 @@ def test_rules_document_what_they_look_for_their_limits_and_what_to_do(rule: Rul
     assert fires.startswith("Fires ")
     assert advice.endswith(".")
     assert not set("{}") & set(looks_for + fires + advice)
+
+
+# Order and savings of findings, on a typed-in step of 1000 ps.
+
+
+def budget_of(**parts: int) -> Any:
+    parts_ps = np.array([parts.get(name, 0) for name in CATEGORIES])
+    return SimpleNamespace(cells=2, gaps=1, base_ps=1000, parts_ps=parts_ps, between_step_ps=parts.get(BETWEEN, 0))
+
+
+def run_of(**more: Any) -> Any:
+    """A run of which `find` reads only this."""
+    view = {"hosts": ("h0",), "base": "step", "share": lambda ps: ps / 1000, "present": lambda gathered: []}
+    view |= {"summary": SimpleNamespace(clocks=()), "budget": budget_of(compute=500, idle_host=500)}
+    return SimpleNamespace(**{**view, **more})
+
+
+def found_of(name: str, ps: float, sure: Confidence = "high", segments: Sequence[str] = ("compute",)) -> Finding:
+    return Finding(name, ps, "f", sure, (), Advice("Do it."), ("h0",), tuple(segments))
+
+
+def entry_of(name: str, ps: float, sure: Confidence = "high", rule: Rule | None = None, **more: Any) -> RuleFinding:
+    known = rule or Rule(name, name, lambda run, gathered: Silence(""))
+    return RuleFinding(known, replace(found_of(name, ps, sure), **more), ps / 1000)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        # Twice as many bytes as are needed explain half of the movement.
+        ({"movement": 300, "precision": 300, "other": 299}, ["movement", "precision", "other"]),
+        ({"movement": 301, "precision": 300, "other": 298}, ["precision", "movement", "other"]),
+        ({"movement": 600, "precision": 300, "other": 298}, ["precision", "movement", "other"]),
+        ({"movement": 600, "precision": 300, "other": 299.5}, ["precision", "other", "movement"]),
+        ({"movement": 601, "precision": 300, "other": 299}, ["movement", "precision", "other"]),
+        ({"movement": 600, "precision": (300, "medium"), "other": 299}, ["movement", "precision", "other"]),
+        # Where most of the time goes comes before what costs little.
+        ({"other": 99, "largest": 0}, ["largest", "other"]),
+        ({"other": 100, "largest": 0}, ["other", "largest"]),
+        ({"other": 99, "largest": 0, "more": 100}, ["more", "other", "largest"]),
+        (
+            {"recording": 0, "unsure": (0, "low"), "other": 50, "free": 0, "largest": 0},
+            ["free", "largest", "other", "recording", "unsure"],
+        ),
+        ({"unsure": (400, "low"), "other": 99.9, "free": 0}, ["unsure", "other", "free"]),
+        ({"unsure": (400, "low"), "other": 100, "more": 99}, ["other", "unsure", "more"]),
+    ],
+)
+def test_the_order_of_findings(found: dict[str, Any], expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def rule(name: str) -> Rule:
+        ps, sure = found[name] if isinstance(found[name], tuple) else (found[name], "high")
+        return Rule(name, name, lambda run, gathered: found_of(name, ps, sure))
+
+    rules = {name: rule(name) for name in found}
+    for name in {"movement", "precision", "largest", "recording"} & set(found):
+        monkeypatch.setattr(module, name.upper(), rules[name])
+    monkeypatch.setattr(module, "headline", lambda run, first, **more: first)
+    monkeypatch.setattr(module, "is_healthy", lambda run, largest: largest)
+    run = run_of(budget=budget_of(compute=1000), part_ps=lambda part: 0)
+    report = module.find(run, [{}], tuple(rules.values()))
+    assert [one.id for one in report] == expected
+    shares = {one.id: one.share for one in report}
+    assert report.headline == (expected[0], expected[0], shares[expected[0]])
+    assert report.healthy == max(shares.values())
+
+
+@pytest.mark.parametrize(
+    ("offsets", "segments", "expected"),
+    [
+        ((), ("idle_host",), "high"),
+        ((5, -5), ("idle_host",), "high"),
+        ((5, 0), ("idle_host",), "low"),
+        ((0,), ("compute", "exposed_communication", "device_to_device"), "high"),
+        ((0,), ("compute", "idle_gap"), "low"),
+        ((0,), (BETWEEN,), "low"),
+        ((0,), (), "high"),
+    ],
+)
+def test_why_a_device_is_idle_is_unknown_without_a_common_clock(
+    offsets: Sequence[int], segments: Sequence[str], expected: str
+) -> None:
+    run = run_of(summary=SimpleNamespace(clocks=[SimpleNamespace(offset_ps=one) for one in offsets]))
+    assert module._confidence(run, found_of("x", 1, "high", segments)) == expected
+
+
+@pytest.mark.parametrize(
+    ("saving_ps", "general", "expected"), [(0, False, False), (1, False, True), (50, True, True), (49, True, False)]
+)
+def test_which_findings_explain_others(saving_ps: int, general: bool, expected: bool) -> None:
+    rule = Rule("x", "x", lambda run, gathered: Silence(""), general=general)
+    assert module._explains(saving_ps, rule, found_of("x", 100)) is expected
+
+
+@pytest.mark.parametrize(
+    ("costs", "saving", "left", "told"),
+    [
+        ([50, 50], 400, 360.0, 10.0),  # two hosts, two steps: 50 of 500 ps
+        ([50, 0], 400, 380.0, 5.0),
+        ([49, 0], 400, 400, None),
+        ([50, 50], 0, 0, None),
+        ([], 400, 400, None),
+        ([900, 900], 400, 0.0, 100.0),
+    ],
+)
+def test_savings_without_the_cost_of_recording(costs: list[int], saving: int, left: float, told: float | None) -> None:
+    def cost(ps: int) -> Any:
+        by_part = np.array([*(ps * (name == "idle_host") for name in CATEGORIES), 7])
+        return SimpleNamespace(by_part=by_part)
+
+    entry = entry_of("x", saving, segments=("idle_host",))
+    (found,) = module._without_recording(run_of(), [entry], [cost(ps) for ps in costs])
+    assert (found.finding.saving_ps, found.share) == (pytest.approx(left), pytest.approx(left / 1000))
+    assert [one.value for one in found.finding.evidence] == ([] if told is None else [pytest.approx(told)])
+
+
+@pytest.mark.parametrize(
+    ("sure", "late_ps", "more", "expected"),
+    [
+        # Two others wait 500 ps for a host: half of it is twice the 125 ps that it loses.
+        ("medium", 125, {}, [("late", 625)]),
+        ("medium", 124, {}, [("late", 124), ("waits", 500)]),
+        ("high", 125, {}, [("late", 125), ("waits", 500)]),
+        ("medium", 125, {"hosts": ("h1",)}, [("late", 125), ("waits", 500)]),
+        ("medium", 125, {"confidence": "low"}, [("late", 125), ("waits", 500)]),
+        ("medium", 0, {}, [("late", 0), ("waits", 500)]),
+    ],
+)
+def test_waits_for_a_late_host_count_as_what_makes_it_late(
+    sure: Confidence, late_ps: int, more: dict[str, Any], expected: list[tuple[str, int]]
+) -> None:
+    run = run_of(communication=SimpleNamespace(devices=range(3)), devices_of=lambda host: [0])
+    waits = entry_of("waits", 500, sure, STRAGGLER, segments=("idle_peer",))
+    entries = [entry_of("late", late_ps, **more), entry_of("less", 10), waits]
+    found = [one for one in module._with_waits(run, entries) if one.finding.title != "less"]
+    assert [(one.title.partition(";")[0], one.finding.saving_ps) for one in found] == expected
+    if len(expected) == 1:
+        assert (found[0].share, found[0].finding.segments) == (0.625, ("compute", "idle_peer"))
+    assert module._with_waits(run, entries[:2]) == entries[:2]
+
+
+@pytest.mark.parametrize(
+    ("devices", "steps", "expected"), [(0, None, 0.4), (1, None, 0.4), (0, "steps", 0.4), (1, "steps", 0.0)]
+)
+def test_the_share_of_a_recording_that_is_compilation(devices: int, steps: str | None, expected: float) -> None:
+    """40 of 100 ps, in calls of two threads that overlap; the recording begins at 900."""
+    events = SimpleNamespace(begin_ps=np.array([900, 980]), duration_ps=np.array([90, 20]))
+    compile_ = np.array([910, 925, 950]), np.array([930, 945, 955])
+    host: Any = SimpleNamespace(
+        shown=SimpleNamespace(devices=range(devices), steps=steps),
+        reader=SimpleNamespace(time=SimpleNamespace(compile_=compile_)),
+        plane=SimpleNamespace(events=events),
+    )
+    assert module.compiling(host) == expected
+    host.plane = None
+    assert module.compiling(host) == 0.0
+    host.plane, host.reader.time.compile_ = SimpleNamespace(events=events), (np.zeros(0), np.zeros(0))
+    assert module.compiling(host) == 0.0
