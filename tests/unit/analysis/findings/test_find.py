@@ -15,7 +15,9 @@ from builders.profiles.planted import MS, tpu
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.findings import find as module
+from tpu_profile_plugin.analysis.findings.blamed import Part
 from tpu_profile_plugin.analysis.findings.find import RuleFinding
+from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.rules import RULES, STRAGGLER
 from tpu_profile_plugin.errors import CorruptProfile
@@ -304,3 +306,55 @@ def test_the_share_of_a_recording_that_is_compilation(devices: int, steps: str |
     assert module.compiling(host) == 0.0
     host.plane, host.reader.time.compile_ = SimpleNamespace(events=events), (np.zeros(0), np.zeros(0))
     assert module.compiling(host) == 0.0
+
+
+def part_of(ps: int, place: str = "train.py:4 load", **more: Any) -> Part:
+    """A part of the step in which devices wait for a function."""
+    by_part = np.array([*(ps * (name == "idle_host") for name in CATEGORIES), 0])
+    lost = Lost(ps, ps / 1000, ("idle_host",))
+    return Part(
+        lost, by_part, **{"ordinary": False, **more}, place=place, names=("load",), finding=found_of("part", ps)
+    )
+
+
+def waiting(name: str, ps: float, sure: Confidence = "high", *, neutral: bool = False, segment="idle_host") -> Any:
+    rule = Rule(name.partition(" ")[0], name, lambda run, gathered: Silence(""), neutral=neutral)
+    return entry_of(name, ps, sure, rule, segments=(segment,))
+
+
+@pytest.mark.parametrize(
+    ("entries", "parts", "expected"),
+    [
+        # What is usual hides findings that only add up time, if they are about it.
+        ([("a", 90, "low", True)], [part_of(200, usual=True)], []),
+        ([("a", 90, "high", True)], [part_of(200, usual=True)], [("a", 90, 0)]),
+        ([("a load", 90, "high", True)], [part_of(200, usual=True)], []),
+        ([("a", 90, "low", False)], [part_of(200, usual=True)], [("a", 90, 0)]),
+        ([("a", 90, "low", True, "compute")], [part_of(200, usual=True)], [("a", 90, 0)]),
+        ([], [part_of(250, usual=True)], [("largest_part", 0, 0)]),
+        ([], [part_of(249, usual=True)], []),
+        # A cause of most of the time is pointed at the line.
+        ([("a", 400, "high", False)], [part_of(400)], [("a", 400, 1)]),
+        ([("a", 400, "high", False)], [part_of(400, "load")], [("a", 400, 0)]),
+        ([("a", 400, "low", False)], [part_of(400, "load")], [("a", 400, 0)]),
+        ([("a", 400, "low", False)], [part_of(400, "load", shown=False)], [("a", 400, 1)]),
+        # Else it is a finding of its own, beside or in place of one that knows no cause.
+        ([("a", 90, "high", False)], [part_of(400)], [("a", 90, 0), ("largest_part", 400, 0)]),
+        ([("a load", 90, "high", True)], [part_of(400)], [("a", 400, 1)]),
+        ([("a load", 90, "high", True)], [part_of(400, advised=True)], [("largest_part", 400, 0)]),
+        ([("a load", 90, "high", True, "compute")], [part_of(400, advised=True)], [("largest_part", 400, 0)]),
+        ([("a load", 90, "low", True)], [part_of(400, shown=False)], [("a", 90, 1)]),
+        ([("a load", 90, "high", True)], [part_of(400, shown=False)], [("a", 90, 0)]),
+        ([("a load", 400, "high", True)], [part_of(400)], [("a", 400, 0)]),
+        ([("a load", 400, "high", False)], [part_of(400)], [("a", 400, 0)]),
+        ([("a load", 90, "high", False)], [part_of(400, ordinary=True)], [("a", 90, 0)]),
+        ([("a load", 90, "high", False, "compute")], [part_of(400)], [("a", 90, 0), ("largest_part", 400, 0)]),
+    ],
+)
+def test_the_largest_parts_of_the_step_beside_findings(entries, parts, expected) -> None:
+    findings = [
+        waiting(name, ps, sure, neutral=neutral, segment=(*more, "idle_host")[0])
+        for name, ps, sure, neutral, *more in entries
+    ]
+    found = module._with_parts(run_of(has_devices=True), findings, parts)
+    assert [(one.id, one.finding.saving_ps, len(one.finding.evidence)) for one in found] == expected
