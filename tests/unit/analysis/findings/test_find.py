@@ -19,7 +19,7 @@ from tpu_profile_plugin.analysis.findings.blamed import Part
 from tpu_profile_plugin.analysis.findings.find import RuleFinding
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Advice, Confidence, Finding, Rule, Silence
-from tpu_profile_plugin.analysis.findings.rules import RULES, STRAGGLER
+from tpu_profile_plugin.analysis.findings.rules import LARGEST, RULES, STRAGGLER
 from tpu_profile_plugin.errors import CorruptProfile
 from tpu_profile_plugin.run.figures import findings as run_findings
 from tpu_profile_plugin.tools.summary.smart_suggestion import TOOL
@@ -319,6 +319,7 @@ def part_of(ps: int, place: str = "train.py:4 load", **more: Any) -> Part:
 
 def waiting(name: str, ps: float, sure: Confidence = "high", *, neutral: bool = False, segment="idle_host") -> Any:
     rule = Rule(name.partition(" ")[0], name, lambda run, gathered: Silence(""), neutral=neutral)
+    rule = LARGEST if name == LARGEST.id else rule
     return entry_of(name, ps, sure, rule, segments=(segment,))
 
 
@@ -349,6 +350,18 @@ def waiting(name: str, ps: float, sure: Confidence = "high", *, neutral: bool = 
         ([("a load", 400, "high", False)], [part_of(400)], [("a", 400, 0)]),
         ([("a load", 90, "high", False)], [part_of(400, ordinary=True)], [("a", 90, 0)]),
         ([("a load", 90, "high", False, "compute")], [part_of(400)], [("a", 90, 0), ("largest_part", 400, 0)]),
+        ([("a load", 300, "high", False)], [part_of(400)], [("a", 300, 0)]),
+        ([("a load", 300, "high", True)], [part_of(400)], [("a", 400, 1)]),
+        # Ordinary work is told once, unless something is known to be lost.
+        ([], [part_of(400, ordinary=True)], [("largest_part", 400, 0)]),
+        ([("a", 0, "high", False)], [part_of(400, ordinary=True)], [("a", 0, 0), ("largest_part", 400, 0)]),
+        ([("largest_part", 0, "high", False)], [part_of(400, ordinary=True)], [("largest_part", 0, 0)]),
+        ([("largest_part", 0, "high", False)], [part_of(400, usual=True)], [("largest_part", 0, 0)]),
+        (
+            [("largest_part", 10, "high", False)],
+            [part_of(400, ordinary=True)],
+            [("largest_part", 10, 0), ("largest_part", 400, 0)],
+        ),
     ],
 )
 def test_the_largest_parts_of_the_step_beside_findings(entries, parts, expected) -> None:
