@@ -15,16 +15,19 @@ from builders.programs.mlir import block, dense, dense_array, integer, module, n
 from builders.rings import many
 from hypothesis import example, given, settings, strategies
 
+from tpu_profile_plugin.analysis.hlo import mlir as reading
 from tpu_profile_plugin.analysis.hlo.mlir import (
     MAGIC,
     Reader,
     Unreadable,
+    Values,
     _digits,
     _means,
     _text,
     float_text,
     generic_text,
     quoted,
+    read_module,
     summary,
 )
 
@@ -258,3 +261,158 @@ def test_readers_stop_at_their_end() -> None:
     for alignment in (0, 3, 6):
         with pytest.raises(Unreadable):
             Reader(bytes([0x81, 3, 2 * alignment + 1, 0, 0, 0, 0, 0, 0])).section()
+
+
+def own(kind: int, *values: int, rest: bytes = b"") -> mlir.Entry:
+    """A builtin attribute or type in its own form."""
+    return mlir.BUILTIN, True, number(kind) + b"".join(map(number, values)) + rest
+
+
+FOUR, NONE = tensor([4], 0), own(12)
+
+
+@pytest.mark.parametrize(
+    ("types", "attribute", "expected"),
+    [
+        # Limits are 4 elements of a listed constant, 4 numbers, 2 dimensions and 16 bits; "" is refused.
+        ([integer(8), FOUR], dense(1, bytes([1, 2, 255, 0])), "dense<[1, 2, -1, 0]> : tensor<4xi8>"),
+        ([integer(8), FOUR], dense(1, bytes([5])), "dense<5> : tensor<4xi8>"),
+        ([integer(8), FOUR], dense(1, bytes([1, 2, 3])), ""),
+        ([integer(8), FOUR], dense(1, bytes([1, 2, 3, 4, 5])), ""),
+        ([integer(8), tensor([5], 0)], dense(1, bytes([1, 2, 3, 4, 5])), 'dense<"0x0102030405"> : tensor<5xi8>'),
+        ([integer(8), tensor([2, 2], 0)], dense(1, bytes([1, 2, 3, 4])), "dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>"),
+        ([integer(8), tensor([1, 1], 0)], dense(1, bytes([7])), "dense<7> : tensor<1x1xi8>"),
+        ([integer(8), tensor([1, 1, 1], 0)], dense(1, bytes([7])), ""),
+        ([integer(8), tensor([0], 0)], dense(1, b""), "dense<> : tensor<0xi8>"),
+        ([integer(8), tensor([], 0)], dense(1, bytes([7])), "dense<7> : tensor<i8>"),
+        ([integer(1), FOUR], dense(1, b"\x0a"), "dense<[false, true, false, true]> : tensor<4xi1>"),
+        ([integer(1), FOUR], dense(1, b"\xff"), "dense<true> : tensor<4xi1>"),
+        ([integer(1), FOUR], dense(1, b""), ""),
+        ([integer(16), FOUR], dense(1, bytes([1, 0, 2, 0, 3, 0, 4, 128])), "dense<[1, 2, 3, -32764]> : tensor<4xi16>"),
+        ([integer(17)], own(6, 0), ""),
+        ([integer(16)], own(6, 0), "i16"),
+        ([own(0, 16 << 2 | 2)], own(8, 0, 0xFFFF << 1), "65535 : ui16"),
+        ([integer(16)], own(8, 0, 0x8000 << 1), "-32768 : i16"),
+        ([integer(16)], own(8, 0, 0x7FFF << 1), "32767 : i16"),
+        ([integer(1)], own(8, 0, rest=b"\x03"), "true"),
+        # No constants of other types, or of nothing that has a width.
+        ([integer(8)], dense(0, b"a"), ""),
+        ([NONE, FOUR], dense(1, b"abcd"), ""),
+        ([NONE], dense_array(0, 0, b""), ""),
+        ([integer(16)], dense_array(0, 4, bytes(8)), "array<i16: 0, 0, 0, 0>"),
+        ([integer(16)], dense_array(0, 5, bytes(10)), ""),
+        ([integer(16)], dense_array(0, 2, bytes(3)), ""),
+        ([integer(16)], dense_array(0, 0, b""), "array<i16>"),
+        # Vectors of which the first dimensions may be scalable, references to memory, functions and others.
+        ([integer(8), own(20, rest=number(1) + b"\x01" + number(2) + number(4) + number(8) + number(0))], own(6, 1),
+         "vector<[2]x4xi8>"),
+        ([integer(8), own(20, rest=number(0) + number(1) + number(4) + number(0))], own(6, 1), "vector<2xi8>"),
+        ([integer(8), own(13, rest=number(1) + b"\0" + b"\xff" * 8 + number(0))], own(6, 1), "tensor<?xi8>"),
+        ([integer(8), own(2, 2, 0, 0, 1, 0)], own(6, 1), "(i8, i8) -> i8"),
+        ([integer(8), own(15, 2, 0, 0)], own(6, 1), "tuple<i8, i8>"),
+        ([integer(8), own(9, 0)], own(6, 1), "complex<i8>"),
+        ([integer(8), own(18, 0)], own(6, 1), "tensor<*xi8>"),
+        ([integer(8), own(40, 0)], own(6, 1), ""),
+        # Places in the source are not told.
+        *(([], own(kind), "loc") for kind in (10, 11, 12, 13, 14, 15, 22)),
+        ([], own(16), ""), ([], own(21), ""), ([], own(7), "unit"),
+    ],
+)  # fmt: skip
+def test_constants_and_types(types, attribute: mlir.Entry, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("_MOST_ELEMENTS", 4), ("_MOST_NUMBERS", 4), ("_MOST_DIMENSIONS", 2), ("_MOST_BITS", 16)):
+        monkeypatch.setattr(reading, name, most)
+    entries = [own(1, 1, 1, 2), text(b"a"), attribute]
+    data = module(block(op(attributes=0)), attributes=entries, types=types)
+    if not expected:
+        with pytest.raises(Unreadable):
+            generic_text(data)
+        return
+    shown = "a" if expected == "unit" else f"a = {expected}"
+    assert generic_text(data) == f'"d.o"() {{{shown}}} : () -> ()'
+
+
+def test_letters_are_counted_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = region(1, block(op(results=[0]), op(operands=[0])))
+    data = module(block(op(regions=[inner])), types=[text(b"abcd")], attributes=[text(b"xyz")])
+    values = Values(read_module(data))
+    monkeypatch.setattr(reading, "MOST_TEXT", 11)
+    assert (values.type(0).text, values.attribute(0).text, values.type(0).text) == ("abcd", "xyz", "abcd")
+    with pytest.raises(Unreadable):
+        values.type(0)
+    # Names are builtin, d and d.o, of which the dot does not count; of ops d.o three times and a value twice.
+    for most, read, fine in (
+        (10, read_module, True),
+        (9, read_module, False),
+        (37, generic_text, True),
+        (36, generic_text, False),
+    ):
+        monkeypatch.setattr(reading, "MOST_TEXT", most)
+        with contextlib.nullcontext() if fine else pytest.raises(Unreadable):
+            read(data)
+    monkeypatch.setattr(reading, "MOST_TEXT", 8)
+    assert reading._within_limit(5, 3) == 8
+    with pytest.raises(Unreadable):
+        reading._within_limit(5, 4)
+
+
+def test_groups_of_entries_are_as_long_as_the_table() -> None:
+    def tables(*groups: int) -> list[list[int]]:
+        offsets = number(3) + number(0)
+        offsets += b"".join(number(0) + number(group) + number(2 << 1) * group for group in groups) + b"\1" * 9
+        found = reading._read_entries(Reader(offsets), Reader(b"abcdefghij"), ["d"])
+        return [[data.at for _, _, data in table] for table in found]
+
+    assert tables(3) == tables(1, 2) == tables(2, 1) == [[0, 2, 4], []]
+    for groups in ((0, 3), (4,), (2, 2)):
+        with pytest.raises(Unreadable, match="a group of"):
+            tables(*groups)
+    assert reading.entry(["a", "b"], 1) == "b"
+    with pytest.raises(Unreadable):
+        reading.entry(["a", "b"], 2)
+
+
+PLACED = number(0) + number(5) + number(1) + number(5)
+
+
+@pytest.mark.parametrize(
+    ("version", "arguments"),
+    [
+        # Two arguments of types 0 and 1, with a place in the source; from 3 on without an order of uses or with one.
+        (0, PLACED),
+        (3, PLACED + b"\0"),
+        (3, PLACED + b"\1" + numbers([])),
+        (3, PLACED + b"\1" + number(1) + number(7) + number(2 << 1) + number(9) * 2),
+        (4, number(0) + number(3) + number(5) + b"\0"),
+        (4, number(1) + number(5) + number(2) + b"\0"),
+    ],
+)  # fmt: skip
+def test_arguments_of_blocks(version: int, arguments: bytes) -> None:
+    inner = number(1 << 1 | 1) + number(2) + arguments + op(operands=[1, 0])
+    data = module(block(op(regions=[region(2, inner)])), types=[text(b"t"), text(b"u")], version=version)
+    assert generic_text(data).splitlines() == [
+        '"d.o"() ({',
+        "^bb0(%arg0: t, %arg1: u):",
+        '  "d.o"(%arg1, %arg0) : (u, t) -> ()',
+        "}) : () -> ()",
+    ]
+
+
+def test_as_many_ops_and_values_as_may_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_MOST", 3)
+    three = [op(results=[0]), op(results=[0])]
+    data = module(block(op(regions=[region(2, block(*three))])), types=[text(b"t")])
+    assert generic_text(data).count("d.o") == 3
+    unused = [op(regions=[region(2, block())]), op(regions=[region(1, block())])]
+    assert generic_text(module(block(*unused))).count("d.o") == 2
+    many_values = [op(regions=[region(2, block())]), op(regions=[region(2, block())])]
+    undeclared = [op(regions=[region(1, block(*three))])]
+    for ops in ([op()] * 4, many_values, undeclared):
+        with pytest.raises(Unreadable):
+            generic_text(module(block(*ops), types=[text(b"t")]))
+
+
+def test_properties_of_ops_are_shown() -> None:
+    with_properties = number(0) + bytes([64]) + number(0) + number(0)
+    table = number(1) + number(1) + number(0)
+    data = module(block(with_properties), attributes=[text(b"{x}")], version=5)
+    assert generic_text(data + bytes([8]) + number(len(table)) + table) == '"d.o"() <{x}> : () -> ()'
