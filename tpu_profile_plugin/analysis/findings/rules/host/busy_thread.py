@@ -22,6 +22,7 @@ from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.units import PS_PER_MS
 
 BUSY = 0.7
 """A thread that prepares batches ahead waits for room when it has enough: it works in up to 58% of the steps."""
@@ -46,7 +47,7 @@ def gather(host: HostView) -> HostLoss | None:
     which = int(np.bincount(thread[thread >= 0]).argmax()) if polls else int(working.argmax())
     window = int(begin[0]), int(end[-1])
     function = threads.function(which, *window)
-    what = f", {calls[thread >= 0].sum() / length * 1e9:.0f} calls per ms" if polls else ""
+    what = f", {calls[thread >= 0].sum() / length * PS_PER_MS:.0f} calls per ms" if polls else ""
     evidence = (
         Evidence("Function on the other thread", shown(function), "", TIMELINE, timeline(host.name, *window, function)),
         Evidence("Without waiting, of the steps", 100 * int(working[which]) / length, "%"),
