@@ -416,3 +416,14 @@ def test_properties_of_ops_are_shown() -> None:
     table = number(1) + number(1) + number(0)
     data = module(block(with_properties), attributes=[text(b"{x}")], version=5)
     assert generic_text(data + bytes([8]) + number(len(table)) + table) == '"d.o"() <{x}> : () -> ()'
+
+
+def test_bits_of_numbers_that_are_written_with_a_sign() -> None:
+    minus_one, two = number(1), number(2)
+    for data, width, bits in (
+        *((bytes([200]), 8, 200), (minus_one, 9, 511), (two, 9, 1), (minus_one, 64, (1 << 64) - 1)),
+        *((two + minus_one + minus_one, 65, (1 << 65) - 1), (two + two + two, 128, (1 << 64) + 1)),
+    ):
+        assert reading._bits(Reader(data), width) == bits
+    with pytest.raises(Unreadable):
+        reading._bits(Reader(number(3) + minus_one * 3), 128)
