@@ -55,7 +55,7 @@ def test_the_first_finding_names_the_loader_with_its_line() -> None:
 def test_the_repaired_run_has_no_finding_with_a_cost() -> None:
     found = explain(REPAIRED)["findings"]
     assert [(one["id"], one["share"]) for one in found] == [("largest_part", 0.0)]
-    assert found[0]["title"] == "74.7% of the step: convolution (5 ops, train_images.py:100, in train_step > loss)"
+    assert found[0]["title"] == "74.7% of the step: convolution (5 ops, train_images.py:100, in train_step/loss)"
 
 
 def test_compare_says_faster_beyond_noise_because_of_input(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,7 @@ MOST_CALLERS = 100
 LEAST_CALL = 0.001
 """Calls with less of a group's time are not looked at."""
 _LIBRARY_CALLS = ("fft", "custom-call")
+"""Ops that are told by themselves, as products are."""
 MOST_HELPERS = 2
 LEAST_MODEL = 0.05
 """Least share of products and transforms in what compiled programs compute for a function to be beside a model."""

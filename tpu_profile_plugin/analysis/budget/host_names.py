@@ -117,6 +117,8 @@ _PATTERNS = (
     (Activity.HANDOVER, _HANDOVER),
     (Activity.LAUNCH, _LAUNCH),
 )
+BLOCKS = re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady")
+"""Calls of JAX that wait for a device and fetch nothing."""
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy(?:Async|WithStream)?\Z")
 _PYTHON = "$", "<built-in ", "<method ", "nn.Module: "
 _UNNAMED = ("<listcomp>", "<lambda>", "<genexpr>", "<dictcomp>", "<setcomp>")

@@ -321,7 +321,7 @@ def _stragglers(
     late = stragglers(devices, caused, waits, work.sum(axis=0), communication.sum(axis=0))
     runs = together.runs
     if runs is None:
-        return ()
+        return late
     matched = [part for i, part in enumerate(parts) if not i or together.offsets[i] is not None]
     before = (
         np.concatenate([getattr(part, name) for part in matched])[runs.source]

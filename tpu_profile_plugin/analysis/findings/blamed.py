@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_gro
 from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
-from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
+from tpu_profile_plugin.analysis.budget.host_names import BLOCKS, Activity, activity, is_user_frame
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.common.spans import contains, no_time, times_of
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
@@ -380,11 +380,8 @@ def _tells(group: HostGroup) -> bool:
     inner = group.inner or group.name
     waits = activity(group.name if group.name.startswith("$") else inner) is Activity.TRANSFER
     # Devices that are idle meanwhile wait for their threads.
-    waits |= _BLOCKS.search(inner) is not None
+    waits |= BLOCKS.search(inner) is not None
     return not (launches_only(inner) or waits or group.name.startswith(AFTER))
-
-
-_BLOCKS = re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady")
 
 
 def _of_ops(
@@ -464,14 +461,14 @@ _PROGRAM = re.compile(r"jit\((\w{1,100})\)/")
 
 def _where(group: OpGroup) -> str:
     """The place of a group, and those that share its time: "54% in train.py:41 denoise, 43% in train.py:35 encode";
-    else the last functions that it is all in, from the jitted one on: "train.py:41, in next_token > attend".
+    else the last functions that it is all in, from the jitted one on: "train.py:41, in next_token/attend".
     """
     places, program, inside = group.places[:2], _PROGRAM.match(group.framework), ""
     if group.place and len(places) == 1 and places[0][0].startswith(group.place):
         return places[0][0]
     if program and not any(" " in place for place in (group.place, *(place for place, _ in places))):
         last = max((i for i, one in enumerate(group.path) if one == program[1]), default=len(group.path))
-        inside = f"in {' > '.join((program[1], *group.path[last + 1 :][-MOST_FUNCTIONS:]))}"
+        inside = f"in {'/'.join((program[1], *group.path[last + 1 :][-MOST_FUNCTIONS:]))}"
     return ", ".join(filter(None, (group.place, *(f"{share:.0%} in {place}" for place, share in places), inside)))
 
 

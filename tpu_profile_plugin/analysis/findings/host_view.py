@@ -106,12 +106,13 @@ class HostView:
                     found[-1] += covered_within(*mine, *device.between).sum()
         return found
 
-    def beside(self, times: Times, *, few: int | None = 1) -> I64:
+    def beside(self, times: Times, *, unknown: bool = False) -> I64:
         """What other threads take of the computation of CPUs, as of `by_part`; `times`: when they work.
 
-        Half of the computation meanwhile where all share one processor, or have `few` (None: unknown), else nothing.
+        Half of the computation meanwhile where all share one processor, else nothing; `unknown`: also where nothing
+        tells how many there are.
         """
-        alone = self.on_cpus and self.plane is not None and processors(self.plane) in (1, few)
+        alone = self.on_cpus and self.plane is not None and (processors(self.plane) or (1 if unknown else 0)) == 1
         computing = self.by_part([times] * len(self.devices), (part.COMPUTE, part.DATA_MOVEMENT) if alone else ())
         half: I64 = computing // 2
         return half

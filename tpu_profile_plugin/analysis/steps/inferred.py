@@ -149,9 +149,8 @@ class Track:
 
     @cached_property
     def _by_name(self) -> tuple[I64, I64]:
-        name = self.name.astype(
-            np.min_scalar_type(len(self.count))
-        )  # few bits: sorted by digits, several times as fast
+        # Numbers of few bits are sorted by digits, several times as fast.
+        name = self.name.astype(np.min_scalar_type(len(self.count)))
         return np.argsort(name, kind="stable"), np.concatenate([[0], np.cumsum(self.count)])
 
     def time_of(self, name: int) -> int:

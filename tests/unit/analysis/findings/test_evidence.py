@@ -195,7 +195,7 @@ def test_the_share_of_ops_of_a_kind(on_cpus, wall, saving, share):
     mine = [ReadOp(0, Nature.MOVEMENT, "copy", 60), ReadOp(2, Nature.MOVEMENT, "copy", 10)]
     found = op_kind(host, mine, 0.1, saving)
     assert (found.counted_ps, found.ops_ps, found.saving_ps) == (100, 70, 70 if saving is None else saving)
-    assert found.share == pytest.approx(share)
+    assert found.of_ops * found.saving_ps / found.ops_ps == pytest.approx(share)
     numbers = {one.label: (one.value, one.unit) for one in found.of_op}
     assert numbers["Busy share of a"] == (60.0, "%")
     assert numbers["Self time of a, all runs on h0"] == (60 / 10**6, "us")
@@ -264,7 +264,7 @@ def run_of(hosts: tuple[str, ...]) -> Any:
 
 @pytest.mark.parametrize(("moves", "ps", "segment"), [(True, 84.0, "device_compute"), (False, 70.0, "compute")])
 def test_ops_of_a_kind_on_several_hosts(moves, ps, segment):
-    parts = [OpKind(800, 80, 40, 0.1, ", in a"), OpKind(200, 100, 60, 0.3, ", in b"), OpKind(0), None, UNREAD]
+    parts = [OpKind(800, 80, 60, 0.1, ", in a"), OpKind(200, 100, 80, 0.5, ", in b"), OpKind(0), None, UNREAD]
     run = run_of(("h0", "h1", "h2", "h3", "h4"))
     found = run_kind(run, parts, moves=moves)
     assert isinstance(found, RunKind)
@@ -284,7 +284,7 @@ def test_ops_of_a_kind_on_several_hosts(moves, ps, segment):
 )
 def test_a_kind_of_ops_is_told_from_its_limit_on(least, more, told):
     telling = Telling("{share:.1%} of the {base}{most}", "Only {share:.1%}.", "Of the ops", "formula", least)
-    kind = replace(OpKind(1000, 200, 100, 0.1, ", in a"), **more)
+    kind = replace(OpKind(1000, 200, 100, 0.2, ", in a"), **more)
     found = judge_kind(telling, run_of(("h0",)), [kind])
     assert (found.title if isinstance(found, Finding) else found.reason) == told
     if isinstance(found, Finding):

@@ -150,7 +150,7 @@ def test_a_jitted_function_and_those_that_the_ops_are_traced_in():
     )
     threads = planes.marked(steps=1, period=1000), planes.xla_on_cpu("0us +500us dot.1", program=1)
     (found,) = largest(planes.profile(planes.host(*threads), metadata_plane(jit_f=(1, made))))
-    assert found["title"] == "50.0% of the step: dot (model.py:60, in step > encode > block > dense)"
+    assert found["title"] == "50.0% of the step: dot (model.py:60, in step/encode/block/dense)"
 
 
 def traced(runs, frames, ops):

@@ -31,7 +31,8 @@ class OpKind:
 
     Attributes:
       counted_ps: self time of all ops that compute or move data; ops_ps: of those of the kind.
-      saving_ps: what of the latter could be saved at most; share: of the wall time of all ops, 0 to 1.
+      saving_ps: what of the latter could be saved at most.
+      of_ops: share of the kind in the time of all ops, 0 to 1: on CPUs in their wall time, else in their self time.
       most: the op, or the line, that has most of it or the largest part, for the end of the title; "" without ops;
         of_op: evidence of the op.
       what: what it does, for the end of the title.
@@ -42,7 +43,7 @@ class OpKind:
     counted_ps: int
     ops_ps: int = 0
     saving_ps: float = 0
-    share: float = 0
+    of_ops: float = 0
     most: str = ""
     of_op: tuple[Evidence, ...] = ()
     what: str = ""
@@ -58,13 +59,12 @@ def op_kind(host: HostView, ops: Sequence[ReadOp], least: float, saving_ps: floa
     saving_ps = spent if saving_ps is None else saving_ps
     if not ops:
         return OpKind(work.counted_ps)
-    first, share = ops[0].self_ps / max(spent, 1), saving_ps / max(work.counted_ps, 1)
-    wall, all_wall = (_wall_ps(host, some) for some in (ops, work.read))
-    if host.on_cpus and all_wall:
+    share, of_ops = ops[0].self_ps / max(spent, 1), spent / max(work.counted_ps, 1)
+    if host.on_cpus and (whole := _wall_ps(host, work.read)):
         # Ops run at the same time there, and some in parts of which one is recorded.
-        share = wall / all_wall * saving_ps / max(spent, 1)
-    label, evidence = _of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, share=first)
-    return OpKind(work.counted_ps, spent, saving_ps, share, _most(host, ops, label, first), evidence)
+        of_ops = _wall_ps(host, ops) / whole
+    label, evidence = _of_op(host, ops[0].index, longest=saving_ps >= least * work.counted_ps, share=share)
+    return OpKind(work.counted_ps, spent, saving_ps, of_ops, _most(host, ops, label, share), evidence)
 
 
 def _wall_ps(host: HostView, ops: Sequence[ReadOp]) -> int:
@@ -184,9 +184,10 @@ def run_kind(run: RunView, parts: Sequence[OpKind | Silence | None], *, moves: b
         return next(part for part in parts if isinstance(part, Silence))
     counted = max(sum(part.counted_ps for part, _ in known), 1)
     spent = run.part_ps("compute") + (run.part_ps("data_movement") if moves else 0)
-    saving = sum(part.share * part.counted_ps for part, _ in known) / counted
+    of_ops = [part.of_ops * part.counted_ps / counted for part, _ in known]
+    saving = sum(one * part.saving_ps / max(part.ops_ps, 1) for one, (part, _) in zip(of_ops, known, strict=True))
     return RunKind(
-        sum(part.ops_ps for part, _ in known) / counted,
+        sum(of_ops),
         run.lost_in("device_compute" if moves else "compute", ps=saving * spent),
         max((part for part, _ in known), key=lambda one: one.saving_ps),
         tuple(host for part, host in known if part.saving_ps),

@@ -65,7 +65,7 @@ _UPLOAD = re.compile(r"/Memcpy HtoD \((?P<source>\w+) -> ")
 def gather(host: HostView) -> HostLoss | None:
     """What a host waits for, without uploads that have a finding of their own; None if no profile could show any.
 
-    Events are only read if devices wait for input for `INPUT_SHARE` of the steps.
+    Events are only read if devices wait for input for `INPUT_SHARE` of the steps, or pipelines work beside CPUs.
     """
     steps, lost = host.steps, lost_to(host.time, "input")
     rows, all_ps = np.isin(host.blame.part % BETWEEN, members("input")), host.time.base_ps * host.time.cells

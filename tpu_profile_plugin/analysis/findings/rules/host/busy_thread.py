@@ -41,18 +41,18 @@ def gather(host: HostView) -> HostLoss | None:
     threads, length = other_threads(host), int((end - begin).sum())
     thread, calls = threads.busiest(begin, end, POLLS_PER_MS)
     working = threads.working_ps(begin, end)
-    if not len(working) or ((most := int(working.max())) < BUSY * length and np.mean(thread >= 0) < BUSY):
+    works, polls = working.max(initial=0) >= BUSY * length, np.mean(thread >= 0) >= BUSY
+    if not works and not polls:
         return None
-    polls = most < BUSY * length
-    which = int(np.bincount(thread[thread >= 0]).argmax()) if polls else int(working.argmax())
+    which = int(working.argmax()) if works else int(np.bincount(thread[thread >= 0]).argmax())
     window = int(begin[0]), int(end[-1])
     function = threads.function(which, *window)
-    what = f", {calls[thread >= 0].sum() / length * PS_PER_MS:.0f} calls per ms" if polls else ""
+    what = f", {calls[thread >= 0].sum() / length * PS_PER_MS:.0f} calls per ms" if not works else ""
     evidence = (
         Evidence("Function on the other thread", shown(function), "", TIMELINE, timeline(host.name, *window, function)),
         Evidence("Without waiting, of the steps", 100 * int(working[which]) / length, "%"),
     )
-    taken = host.beside(times_of(begin, end), few=None)
+    taken = host.beside(times_of(begin, end), unknown=True)
     return HostLoss(taken, f"{shown(function)}{what}", evidence, PARTS["busy thread"], "medium")
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.budget.categories import IDLE_COMPILE
+from tpu_profile_plugin.analysis.budget.host_names import BLOCKS
 from tpu_profile_plugin.analysis.common.reasons import NO_DEVICE
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.findings.evidence.host.code import HostCode, code_of
@@ -41,7 +42,7 @@ _NAMES = (
     (re.compile(r"__(?:int|index)__\Z"), "int()"),
     (re.compile(r"__bool__\Z"), "bool()"),
     (re.compile(r"asarray|\b(?:_value|__array__|array)\Z"), "np.asarray()"),
-    (re.compile(r"[Bb]lock_?[Uu]ntil_?[Rr]eady"), "block_until_ready()"),
+    (BLOCKS, "block_until_ready()"),
     (re.compile(r"Buffer::Await\Z"), "block_until_ready() or a like function"),
     (re.compile(r"\bdevice_get\Z"), "jax.device_get()"),
     (re.compile(r"\b_?numpy\Z"), ".numpy()"),

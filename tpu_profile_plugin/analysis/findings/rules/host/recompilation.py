@@ -116,10 +116,11 @@ def gather(host: HostView) -> tuple[HostLoss, bool] | None:
         what = f"Compilation takes {{share}} of the {{base}}: {name} was compiled {count} times{changed_first}"
     elif traced:
         what = f"Tracing takes {{share}} of the {{base}}: {traced[0][0]} was traced {traced[0][1]} times"
-    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE) + host.beside(times)
+    beside = host.beside(times)
+    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE) + beside
     little = spent.sum() < (COMPILE_LEAST if several else COMPILE_SHARE) * host.time.cells * host.time.base_ps
     harmless = f"Compilation takes {{share}} of the {{base}}, in {in_steps} of {steps} steps." if little else ""
-    return HostLoss(spent, what, tuple(evidence), advice, harmless=harmless), again
+    return HostLoss(spent, what, tuple(evidence), advice, harmless=harmless, beside=bool(beside.any())), again
 
 
 def _counts(host: HostView, modules: Mapping[str, int], compilations: int) -> tuple[tuple[str, int], ...]:
@@ -144,12 +145,13 @@ def judge(run: RunView, gathered: Sequence[tuple[HostLoss, bool] | None]) -> Fin
     known = run.present(gathered)
     if not run.steps or (run.whole_recording and not run.has_devices):
         return lacks(NO_STEPS, "No steps recorded.")
+    idle = run.has_devices and not any(one.beside for (one, _), _ in known)
     again = bool(known) and max(known, key=lambda one: one[0][0].ps)[0][1]
     found = verdict(
         run,
         [one and one[0] for one in gathered],
         title="{what}",
-        label="Idle during compilation and tracing" if run.has_devices else "Compilation and tracing",
+        label="Idle during compilation and tracing" if idle else "Compilation and tracing",
         formula="idle time during compilation and tracing, and half of what CPUs compute meanwhile on one processor, "
         "per step and device; without devices, the time of both",
         nothing=f"Nothing was compiled in {run.steps} steps.",
