@@ -47,6 +47,11 @@ _AROUND_GRAPH = re.compile(
 """What a call of a compiled function takes beside its graphs: guards, wrappers, bytecode."""
 _CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
 """What calls a graph, and has its time where the graph itself is not recorded."""
+_PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<number>\d{1,4})\Z")
+"""TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
+_PASSES = 3
+"""Least backward passes through the same ops: adversarial networks may need two."""
+_RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py:\d+ (?:recompute_fn|backward)\Z")
 _OPTIMIZER = re.compile(r"(?:^|/)Optimizer\.step#(?P<name>[\w.]+?)(?:\.step)?/")
 _NO_RANGE = re.compile(
     r"[$<]|nn\.Module: |ProfilerStep|Optimizer\.|DistributedDataParallel\.|FullyShardedDataParallel\.|FSDP::"
@@ -82,9 +87,11 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
         if eager.any():
             inside = with_callees(stacks.parent, np.flatnonzero(eager[stacks.name]))
             take(Nature.EAGER, "eager ops", np.append(inside, False)[node])
-        take(
-            Nature.ELEMENTWISE, "elementwise ops", of_kind(_OF_TENSORFLOW.fullmatch(name) is not None for name in names)
-        )
+        passes = list(map(_earlier_passes, ops))
+        if max(passes, default=0) >= _PASSES - 1:
+            take(Nature.BACKWARD_AGAIN, "repeated backward passes", of_kind(map(bool, passes)))
+        elementwise = (_OF_TENSORFLOW.fullmatch(name) is not None for name in names)
+        take(Nature.ELEMENTWISE, "elementwise ops", of_kind(elementwise))
         return found
     loose = of_kind(one.name.startswith(f"{COMPILED}/") for one in ops)
     around = of_kind(_AROUND_GRAPH.match(name) is not None for name in names)
@@ -92,11 +99,16 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
     if not graphs.any():
         graphs = of_kind(_CALLS_GRAPH.fullmatch(name) is not None for name in names)
         around &= ~graphs
-    if around.any() and not graphs.any():
-        loose |= of_kind(name.startswith("aten::") for name in names) & ~graphs
+    if loose.any() and not graphs.any():
+        loose[:] = False  # the backend runs ops one by one
+    elif around.any() and not graphs.any():
+        loose = of_kind(name.startswith("aten::") for name in names)
     broken = loose.any() and ps[loose].sum() >= ps[graphs].sum()
     take(Nature.BROKEN_GRAPH, "ops of a compiled function outside of its graphs", loose | (around & broken))
     take(Nature.COMPILED_CALL, "calls of compiled functions", around)
+    again = np.array([_RECOMPUTES.search(name) is not None for name in stacks.names], np.bool_)
+    inside = with_callees(stacks.parent, np.flatnonzero(again[stacks.name]))
+    take(Nature.RECOMPUTED, "recomputed activations", np.append(inside, False)[node])
     optimizers = list(map(_optimizer, ops))
     for optimizer in set(optimizers) - {""}:
         take(Nature.OPTIMIZER, optimizer, of_kind(name == optimizer for name in optimizers))
@@ -115,6 +127,12 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
             take(Nature.RANGE, name, rows)
     take(Nature.ELEMENTWISE, "elementwise ops", of_kind(_ELEMENTWISE.fullmatch(name) is not None for name in names))
     return found
+
+
+def _earlier_passes(op: Op) -> int:
+    """How many backward passes of TensorFlow went through the same op before the one that a product belongs to."""
+    match = _PRODUCT.search(op.name) if "gradient_tape/" in op.name else None
+    return 0 if match is None else int(match["number"]) // (1 if match["one"] else 2)
 
 
 def _ranges(stacks: Stacks, node: I64, ps: I64) -> list[tuple[str, Bools]]:

@@ -82,6 +82,8 @@ LEAST_OF_NATURE = {
     Nature.ELEMENTWISE: 0.40,
     Nature.OPTIMIZER: 0.40,
     Nature.RANGE: LEAST_BESIDE,
+    Nature.BACKWARD_AGAIN: LEAST_PART,
+    Nature.RECOMPUTED: LEAST_PART,
     Nature.BROKEN_GRAPH: LEAST_PART,
     Nature.COMPILED_CALL: 0.18,
 }
@@ -96,7 +98,7 @@ LEAST_TELLING = 0.05
 _TELLING = re.compile(r"CheckNumerics|DebugNumeric|DebugIdentity|one_?hot\b", re.IGNORECASE)
 _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
-    r"|sort|unique|nonzero|fft|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
+    r"|sort|unique|nonzero|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
     r"|one_?hot\b|histogram|bincount|searchsorted|cdist|threefry|random_bits|rng"
     r"|(?<!layer)(?<!batch)(?<!group)(?<!instance)(?<!rms)_norm\b|clip_grad"
     r"|Regex|String(?:Split|Lower|Upper|Strip|Join)|Unicode|LookupTable|Parse\w{0,40}Example"
@@ -261,7 +263,8 @@ def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
         found += sorted(filter(None, smaller), key=lambda part: -part.lost.ps)[:1]
     for group in _over_hosts([(host, one.functions) for one, host in known]):
         found = _with_function(found, _of_function(run, *group))
-    return sorted(found, key=lambda part: (part.ordinary, -part.lost.ps))
+    # What is known to be too much comes before other names for the same ops.
+    return sorted(found, key=lambda part: (part.ordinary, not (part.of_ops and part.advised), -part.lost.ps))
 
 
 G = TypeVar("G", HostGroup, OpGroup, FunctionGroup, SmallOps)
@@ -440,11 +443,13 @@ def _of_ops(
         () if ordinary else lost.segments,
     )
     names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
-    return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True, growth=group.growth)
+    known = group.nature in _CAUSES
+    return Part(lost, by_part, ordinary, group.place, names, finding, True, advised=known, growth=group.growth)
 
 
 _SUMMARY = re.compile(r"Write\w*Summary")
-_MIXED = (Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER, Nature.RANGE, Nature.BROKEN_GRAPH, Nature.COMPILED_CALL)
+_CAUSES = {Nature.BACKWARD_AGAIN, Nature.RECOMPUTED, Nature.BROKEN_GRAPH}
+_MIXED = LEAST_OF_NATURE.keys() - {Nature.MOVEMENT}
 """Groups of ops of several kinds, which are named beside the group."""
 
 

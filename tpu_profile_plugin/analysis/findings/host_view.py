@@ -33,6 +33,8 @@ IDLE = (
     *(part.IDLE_GAP, part.IDLE_OTHER),
 )
 """Parts of the time budget in which a device has nothing to do."""
+_SLOWED = part.COMPUTE, part.DATA_MOVEMENT, part.IDLE_HOST, part.IDLE_LAUNCH, part.IDLE_OTHER
+"""What takes longer where another thread has the processor."""
 
 
 class HostView:
@@ -107,14 +109,14 @@ class HostView:
         return found
 
     def beside(self, times: Times, *, unknown: bool = False) -> I64:
-        """What other threads take of the computation of CPUs, as of `by_part`; `times`: when they work.
+        """What other threads take of the computation of CPUs and its launches, as of `by_part`.
 
-        Half of the computation meanwhile where all share one processor, else nothing; `unknown`: also where nothing
-        tells how many there are.
+        Half of it at the `times` that they work, where all share one processor, else nothing; `unknown`: also where
+        nothing tells how many there are.
         """
         alone = self.on_cpus and self.plane is not None and (processors(self.plane) or (1 if unknown else 0)) == 1
-        computing = self.by_part([times] * len(self.devices), (part.COMPUTE, part.DATA_MOVEMENT) if alone else ())
-        half: I64 = computing // 2
+        slowed = self.by_part([times] * len(self.devices), _SLOWED if alone else ())
+        half: I64 = slowed // 2
         return half
 
     @cached_property

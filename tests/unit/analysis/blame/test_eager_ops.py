@@ -141,6 +141,42 @@ def test_ops_of_tensorflow_are_eager_or_elementwise():
     ]
 
 
+CONV, DENSE = "gradient_tape/model/conv/Conv2DBackpropFilter", "gradient_tape/model/dense/MatMul/MatMul"
+
+
+@pytest.mark.parametrize(
+    ("ops", "again"),
+    [
+        ((CONV, f"{CONV}_1", f"{CONV}_2"), [1, 2]),
+        ((CONV, f"{CONV}_1"), []),  # as of adversarial networks
+        # The gradients of both operands are matrix products.
+        ((DENSE, f"{DENSE}_1", f"{DENSE}_2", f"{DENSE}_3", f"{DENSE}_4"), [2, 3, 4]),
+        ((DENSE, f"{DENSE}_1", f"{DENSE}_2", f"{DENSE}_3"), []),
+        (("model/conv/Conv2DBackpropFilter_2", "gradient_tape/model/add/Sum_4", "adam/MatMul_9"), []),
+    ],
+)
+def test_backward_passes_of_tensorflow_through_the_same_ops(ops, again):
+    rows = [(i, NOWHERE, 10) for i in range(len(ops))]
+    found = grouped(rows, ("op",) * len(ops), ops=ops)
+    assert found == ([("BACKWARD_AGAIN", "repeated backward passes", again)] if again else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "again"),
+    [
+        ("$torch/utils/checkpoint.py:1988 recompute_fn", True),
+        ("$torch/utils/checkpoint.py:300 backward", True),
+        ("$torch/utils/checkpoint.py:500 checkpoint", False),
+        ("$train.py:30 recompute_fn", False),
+    ],
+)
+def test_what_activation_checkpointing_computes_again(name, again):
+    """An op in a callee, one in the function, and one elsewhere."""
+    rows = [(0, 1, 10), (0, 0, 20), (0, NOWHERE, 30)]
+    found = grouped(rows, ("aten::mm",), (name, "$model.py:9 forward"), (NOWHERE, 0))
+    assert found == ([("RECOMPUTED", "recomputed activations", [0, 1])] if again else [])
+
+
 REGION = f"{COMPILED}: 0/0"
 BROKEN, CALLS = "ops of a compiled function outside of its graphs", "calls of compiled functions"
 
@@ -160,6 +196,12 @@ def test_a_compiled_function_is_broken_if_ops_outside_of_its_graphs_take_as_long
     ops = (REGION, f"{COMPILED}/aten::sort", graph, "aten::topk")
     rows = [(0, NOWHERE, 100), (1, NOWHERE, loose), (2, NOWHERE, 50), (3, NOWHERE, 70)]
     assert grouped(rows, (REGION, "aten::sort", graph, "aten::topk"), ops=ops) == expected
+
+
+def test_of_a_backend_that_makes_no_graphs_no_op_is_outside():
+    rows = [(0, NOWHERE, 100), (1, NOWHERE, 10), (2, NOWHERE, 20)]
+    ops = (REGION, f"{COMPILED}/aten::sort", "aten::topk")
+    assert grouped(rows, (REGION, "aten::sort", "aten::topk"), ops=ops) == [("COMPILED_CALL", CALLS, [0])]
 
 
 def test_of_compiled_functions_without_graphs_all_ops_are_outside():

@@ -29,13 +29,13 @@ def preparing(waits=0):
 def test_a_thread_that_prepares_without_end():
     found = finding("busy_thread", beside(*preparing()))
     assert found["title"] == (
-        "Another thread runs Python all the time and takes up to 45.0% of the step from computation: "
+        "Another thread runs Python all the time and takes up to 50.0% of the step from computation: "
         "feeder.py:20 resize"
     )
-    assert found["saving_ps_per_step"] == 450 * 10**6
+    assert found["saving_ps_per_step"] == 499_500_000
     assert evidence(found) == {
-        "Half of the computation meanwhile, of the step": pytest.approx(45.045, abs=0.01),
-        "Half of the computation meanwhile per step": 0.45,
+        "Half of the time meanwhile, of the step": pytest.approx(50.0, abs=0.01),
+        "Half of the time meanwhile per step": 0.499,
         "Function on the other thread": "feeder.py:20 resize",
         "Without waiting, of the steps": 100.0,
     }
@@ -94,9 +94,11 @@ def test_compilation_beside_computation_on_one_processor_costs_half_of_it(pools,
     assert found["title"].startswith(f"Compilation takes {share} of the step")
 
 
-@pytest.mark.parametrize(("threads", "share"), [(1, "30.0%"), (2, "10.0%")])
+@pytest.mark.parametrize(("threads", "share"), [(1, "32.5%"), (2, "10.0%")])
 def test_pipelines_beside_computation_on_one_processor_cost_half_of_it(threads, share):
-    """Each step waits 100 us, and the pipeline's ops take 400 us while it computes."""
+    """Each step waits 100 us, and the pipeline's pool works 450 us while it computes: 400 on an op, 20 on what is not
+    recorded, 10 on what is no op and 20 more.
+    """
     root = 'Iterator::Root {id=1, name=&"root"}'
     stage = 'Iterator::Root::ParallelMapV2 {id=2, parent_id=1, name=&"map:2", parallelism=1, autotune="true"}'
     main = f"0 100 IteratorGetNextOp::DoCompute\n0 100 {root}\n0 100 {stage}"
@@ -104,6 +106,7 @@ def test_pipelines_beside_computation_on_one_processor_cost_half_of_it(threads, 
     for number in range(threads):
         text.append(f"line {30 + number} tf_data_private_threadpool/{number}")
         text += [f"{1000 * step + 200}us +400us decode/DecodePng:DecodePng" for step in range(4) if not number]
+        text += [f"{1000 * step + 620}us +10us ExecutorDoneCallback" for step in range(4) if not number]
         text += ["0us +1us x"] * bool(number)
     found = finding("input_bound", "\n".join(text))
     start = "Input takes" if threads == 1 else "Devices wait"

@@ -352,11 +352,15 @@ def test_an_optimizer_of_a_table(look_ups, told):
 
 def test_a_compiled_function_whose_graph_broke():
     ops = "\n".join(f"{10 + 90 * i} 80 aten::mul:PyTorch" for i in range(10))
-    found = largest(torch(f"0 950 Torch-Compiled Region: 0/0:PyTorch\n{ops}"))[0]
+    region = f"0 950 Torch-Compiled Region: 0/0:PyTorch\n{ops}"
+    found = largest(torch(f"{region}\n912 20 CompiledFunction:PyTorch"))[0]
     assert found["title"] == (
-        "95.1% of the step: ops of a compiled function outside of its graphs (aten::mul, Torch-Compiled Region)"
+        "93.1% of the step: ops of a compiled function outside of its graphs (aten::mul, Torch-Compiled Region)"
     )
     assert "fullgraph=True" in found["advice"]
+
+    # Without any graph the backend runs ops as they are.
+    assert not any("outside of its graphs" in one["title"] for one in largest(torch(region)))
 
 
 def test_calls_of_compiled_functions_around_small_graphs():

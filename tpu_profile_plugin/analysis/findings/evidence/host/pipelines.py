@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.budget.categories import members
-from tpu_profile_plugin.analysis.common.planes import events_named, events_of_lines, recorded_lines, spans_at
-from tpu_profile_plugin.analysis.common.spans import union
+from tpu_profile_plugin.analysis.common.planes import events_named
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, LEAST_SHARE, lost_to
+from tpu_profile_plugin.analysis.ops.pipeline_ops import PipelineOps, passes, pipeline_ops, work_times
 from tpu_profile_plugin.analysis.tf_data import (
     Pipeline,
     Stage,
@@ -25,49 +24,6 @@ from tpu_profile_plugin.analysis.tf_data import (
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64
 
-_THREADS = "tf_data_"
-"""Names of threads that only pipelines use begin with it."""
-_OP = re.compile(r"[^:]+:(?P<type>[A-Z]\w*)\Z")
-_PYTHON = re.compile(r"(?:Eager)?PyFunc(?:Stateless)?\Z")
-"""Op types of `tf.numpy_function`, `tf.py_function` and generators."""
-_PASS = re.compile(r"Iterator::.*Repeat\[(\d+)\]")
-"""A repetition numbers its passes from 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineOps:
-    """Ops on the threads of pipelines.
-
-    Attributes:
-      total_ps: time of all of them, summed over threads.
-      most: the type with most time; most_ps: its time.
-      python_ps: time in Python functions.
-    """
-
-    total_ps: int
-    most: str
-    most_ps: int
-    python_ps: int
-
-    @property
-    def python_share(self) -> float:
-        """Share of the time in Python functions, 0 to 1."""
-        return self.python_ps / self.total_ps
-
-    @property
-    def most_share(self) -> float:
-        """Share of the type with most time, 0 to 1."""
-        return self.most_ps / self.total_ps
-
-
-def _op_rows(plane: Plane) -> I64:
-    """Events of ops on threads that only pipelines use."""
-    named = np.array([name.startswith(_THREADS) for name in plane.lines.name], np.bool_) & recorded_lines(plane)
-    rows = events_of_lines(plane, np.flatnonzero(named).tolist())
-    ops = np.array([_OP.match(name) is not None for name in plane.event_metadata.names], np.bool_)
-    found: I64 = rows[ops[plane.events.metadata[rows]]]
-    return found
-
 
 @once
 def input_time(host: HostView) -> tuple[I64, bool]:
@@ -78,28 +34,8 @@ def input_time(host: HostView) -> tuple[I64, bool]:
     plane = host.plane
     if plane is None or not plane.decoded or not host.on_cpus or not has_iterators(plane):
         return waits, False
-    beside = host.beside(union(*spans_at(plane, _op_rows(plane))))
+    beside = host.beside(work_times(plane))
     return waits + beside, bool(beside.sum() > LEAST_SHARE * waits.sum())
-
-
-def pipeline_ops(plane: Plane) -> PipelineOps | None:
-    """The ops of a host's pipelines; None if they ran on threads that others use as well."""
-    rows = _op_rows(plane)
-    time = np.zeros(len(plane.event_metadata), np.int64)
-    np.add.at(time, plane.events.metadata[rows], plane.events.duration_ps[rows])
-    types = Counter[str]()
-    for row in np.flatnonzero(time).tolist():
-        types[plane.event_metadata.names[row].rpartition(":")[2]] += int(time[row])
-    if not types:
-        return None
-    (most, most_ps), *_ = types.most_common(1)
-    return PipelineOps(types.total(), most, most_ps, sum(ps for name, ps in types.items() if _PYTHON.match(name)))
-
-
-def passes(plane: Plane) -> int:
-    """How often a repetition has begun its data when the recording ends: 0 without a repetition."""
-    numbers = (_PASS.match(name) for name in plane.declared.event_metadata.names)
-    return max((int(number[1]) + 1 for number in numbers if number), default=0)
 
 
 _PARALLEL = re.compile(r"Parallel|MapAndBatch")

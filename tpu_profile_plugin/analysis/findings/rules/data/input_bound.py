@@ -187,8 +187,8 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         gathered,
         title=takes + "{what}",
         label="Time lost to input",
-        formula="waits for input and copies to the device, and half of what CPUs compute while pipelines work on the "
-        "same processor, per step and device",
+        formula="waits for input and copies to the device, and half of what CPUs compute and launch while pipelines "
+        "work on the same processor, per step and device",
         nothing="",
         little=f"{run.waiting} {{share}} of the {{base}} for input.",
         least=INPUT_SHARE,

@@ -1,8 +1,8 @@
 """Another thread runs Python beside a model on CPUs all the time, and takes their time from it.
 
 Fires if it does so in at least {BUSY:.0%} of the steps without waiting, or calls {POLLS_PER_MS} functions or more per
-ms as one that polls does, and half of what the devices compute meanwhile is at least {LEAST:.0%} of the step. Not where
-more than one processor is known to work.
+ms as one that polls does, and half of what the devices compute and are given meanwhile is at least {LEAST:.0%} of the
+step. Not where more than one processor is known to work.
 
 Let the thread wait for what it needs, and prepare no more than is used.
 """
@@ -62,8 +62,8 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         run,
         gathered,
         title="Another thread runs Python all the time and takes up to {share} of the {base} from computation: {what}",
-        label="Half of the computation meanwhile",
-        formula="half of what CPUs compute in steps while another thread runs Python, per step and device",
+        label="Half of the time meanwhile",
+        formula="half of what CPUs compute and launch in steps while another thread runs Python, per step and device",
         nothing="No other thread runs Python all the time beside CPUs that compute.",
         little="Other threads take {share} of the {base} from computation.",
         least=LEAST,

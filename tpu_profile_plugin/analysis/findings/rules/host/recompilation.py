@@ -152,8 +152,8 @@ def judge(run: RunView, gathered: Sequence[tuple[HostLoss, bool] | None]) -> Fin
         [one and one[0] for one in gathered],
         title="{what}",
         label="Idle during compilation and tracing" if idle else "Compilation and tracing",
-        formula="idle time during compilation and tracing, and half of what CPUs compute meanwhile on one processor, "
-        "per step and device; without devices, the time of both",
+        formula="idle time during compilation and tracing, and half of what CPUs compute and launch meanwhile on "
+        "one processor, per step and device; without devices, the time of both",
         nothing=f"Nothing was compiled in {run.steps} steps.",
         little="",
         least=0.0,
