@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, inclusive, launched_at, with_callees
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
@@ -17,6 +16,7 @@ from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
 from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED, GRAPH
 from tpu_profile_plugin.analysis.devices.model import Device, Op
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 

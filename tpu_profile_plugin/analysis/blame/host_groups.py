@@ -11,7 +11,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
 from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, base_name, by_name, largest_ops
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import (
     NOWHERE,
     callers,
@@ -24,6 +23,7 @@ from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_unnamed, passes_on
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.hlo.programs import Frame
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 NEARLY_ALL = 0.9

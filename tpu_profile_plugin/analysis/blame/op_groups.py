@@ -10,7 +10,6 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
-from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
 from tpu_profile_plugin.analysis.blame.origin import LEAST_PLACE, Chain, of_program, of_stack, path, scopes, shared
 from tpu_profile_plugin.analysis.blame.stacks import launched_at
 from tpu_profile_plugin.analysis.common.op_names import short_kernel
@@ -19,6 +18,7 @@ from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_category, by_program
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 MOST_NAME = 200

@@ -21,7 +21,6 @@ from tpu_profile_plugin.analysis.blame.host_groups import (
     traced_groups,
 )
 from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_groups
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import BLOCKS, Activity, activity, is_user_frame
@@ -47,6 +46,7 @@ from tpu_profile_plugin.analysis.findings.part_advice import (
 )
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, costs, most_label, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.columns.arrays import F64, I64
 from tpu_profile_plugin.units import PS_PER_US, duration
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.rows import file_sections
 from tpu_profile_plugin.analysis.findings.model import Advice
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 OFTEN = 20
 """Ops and functions that run so often per step may be repeated for one item after the other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -291,6 +292,16 @@ def combine_records(parts: Iterable[OpRecords]) -> OpRecords:
 
 WITH_INNER_OPS = frozenset(("call", "conditional", "while", "megacore fusion"))
 """Categories of ops that contain other ops; counting both would count time and cost twice."""
+
+
+_NOT_COMPUTE = re.compile(
+    r"copy-(start|done)|(async|host|send|recv|infeed|outfeed|sparsecore)\b|all-|collective|reduce-scatter|send-|recv-|async-"
+)
+
+
+def computes(category: str) -> bool:
+    """Whether an HLO category is computation: not a wait, a copy, communication, or a container of ops."""
+    return category not in WITH_INNER_OPS and not _NOT_COMPUTE.search(category)
 
 
 def is_rematerialized(expression: str, provenance: str) -> bool:

@@ -13,7 +13,7 @@ from tpu_profile_plugin.analysis.common.op_names import kernel_collective, memcp
 from tpu_profile_plugin.analysis.common.planes import on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import row_codes
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.op_tables import WITH_INNER_OPS, OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable, computes
 from tpu_profile_plugin.analysis.ops.torch_inputs import TYPES, dtype_of
 from tpu_profile_plugin.analysis.ops.tpu_ops import OpMetadata
 from tpu_profile_plugin.columns import Plane, XSpace
@@ -21,9 +21,6 @@ from tpu_profile_plugin.columns import stats as read
 
 _FLOAT = re.compile(r"\b(bf|f|c)(\d+)(?!\d)\w*\[([0-9,<=]*)\]")
 _OPCODE = re.compile(r"\s[a-z][\w-]*\(")
-_NOT_COMPUTE = re.compile(
-    r"copy-(start|done)|(async|host|send|recv|infeed|outfeed|sparsecore)\b|all-|collective|reduce-scatter|send-|recv-|async-"
-)
 _NARROW = ("fp16", "bf16", "fp8", "fp4")
 _MOVES = ("memset", "copybuffer", "fillbuffer")
 _HALF_NAMES = re.compile(r"half|bf16|fp16|bfloat16|(?<![a-z0-9])f16|_bf8|fp8")
@@ -59,11 +56,6 @@ def float_bits(expression: str) -> int:
             if choice:
                 return max(choice)
     return 0
-
-
-def computes(category: str) -> bool:
-    """Whether an HLO category is computation: not a wait, a copy, communication, or a container of ops."""
-    return category not in WITH_INNER_OPS and not _NOT_COMPUTE.search(category)
 
 
 def tpu_precision(plane: Plane, op_meta: OpMetadata, table: OpTable, widths: dict[str, int]) -> Precision:

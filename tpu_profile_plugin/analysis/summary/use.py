@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable, computes
 from tpu_profile_plugin.analysis.steps.core_steps import efficiency
 from tpu_profile_plugin.analysis.summary.host_summary import RunSummary
-from tpu_profile_plugin.analysis.summary.precision import computes
 from tpu_profile_plugin.columns.arrays import I64
 
 LOW_MATRIX, LOW_HBM = 20.0, 40.0

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows, small_ops
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED, GRAPH
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 US = 10**6
 NAMES = "aten::a", "aten::b", "aten::c"

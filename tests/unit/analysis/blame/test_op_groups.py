@@ -10,11 +10,11 @@ from builders.shown import profile
 from tpu_profile_plugin.analysis.blame import op_groups as module
 from tpu_profile_plugin.analysis.blame.host_blame import ANY_STEP, NO_OP, HostBlame
 from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, by_name, op_groups
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.budget.categories import COMPUTE, IDLE_HOST
 from tpu_profile_plugin.analysis.devices.model import Op, Work
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 NO_PROGRAMS = OpNamer(HloOps(profile('plane 1 "/host:CPU"')))
 CALLS = Stacks(

@@ -10,7 +10,6 @@ import pytest
 from tpu_profile_plugin.analysis.blame.eager_ops import SmallOps
 from tpu_profile_plugin.analysis.blame.host_groups import FunctionGroup, HostGroup
 from tpu_profile_plugin.analysis.blame.op_groups import OpGroup
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
     CATEGORIES,
@@ -35,6 +34,7 @@ from tpu_profile_plugin.analysis.findings.blamed import (
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, SMALL
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 US = 10**6
 WHOLE = 1000

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.communication.host_collectives import CollectiveSums
 from tpu_profile_plugin.analysis.devices.collectives import CollectiveKey, Transfer
 from tpu_profile_plugin.analysis.devices.launched import Launched
@@ -39,6 +38,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import is_uncom
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Finding
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 
 US = 10**6

@@ -7,10 +7,10 @@ import pytest
 from builders.programs.hlo import Op, metadata_plane, op, program
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.analysis.hlo.value_flow import ValueFlow
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_category, by_program
 from tpu_profile_plugin.columns import load
 
 OF, WIDE = "f32[64]{0}", "f32[64,64]{1,0}"

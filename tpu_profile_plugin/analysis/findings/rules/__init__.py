@@ -33,6 +33,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     summed_products,
     unchanged_work,
     unread_gradients,
+    unread_rows,
 )
 from tpu_profile_plugin.analysis.findings.rules.host import (
     busy_thread,
@@ -68,8 +69,8 @@ RULES: tuple[Rule, ...] = (
     exposed_communication.RULE, exposed_copy.RULE, sparse_core_wait.RULE, slow_device.RULE, STRAGGLER,
     uneven_work.UNEVEN, uneven_work.BUBBLES, replicated_work.RULE, unchanged_work.RULE, repeated_work.RULE,
     unread_gradients.RULE, buffer_copies.RULE, conversions.RULE, recomputation.RULE, one_hot_product.RULE,
-    summed_products.RULE, data_movement.RULE, low_precision_unused.RULE, padding.RULE, low_utilization.RULE,
-    memory_near_limit.RULE, kept_for_backward.RULE, bounds.MEMORY_BOUND, bounds.COMPUTE_BOUND, barrier.RULE,
-    launch_bound.RULE, eager_execution.RULE, tf_function_tracing.RULE, truncated_trace.RULE, tracing_overhead.RULE,
-    steps_not_marked.RULE, dispatch_only_steps.RULE, LARGEST,
+    summed_products.RULE, unread_rows.RULE, data_movement.RULE, low_precision_unused.RULE, padding.RULE,
+    low_utilization.RULE, memory_near_limit.RULE, kept_for_backward.RULE, bounds.MEMORY_BOUND, bounds.COMPUTE_BOUND,
+    barrier.RULE, launch_bound.RULE, eager_execution.RULE, tf_function_tracing.RULE, truncated_trace.RULE,
+    tracing_overhead.RULE, steps_not_marked.RULE, dispatch_only_steps.RULE, LARGEST,
 )  # fmt: skip

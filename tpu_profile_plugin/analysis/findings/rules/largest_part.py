@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.statistics import LEAST_RISE as LEAST_RISE
 from tpu_profile_plugin.analysis.findings import blamed
 from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 _KINDS = (Nature.BROKEN_GRAPH, Nature.COMPILED_CALL, Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER)
 BROKEN, CALLS, EAGER, ELEMENTWISE, OPTIMIZER = (blamed.LEAST_OF_NATURE[one] for one in _KINDS)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature, by_category, by_program, is_counted
 from tpu_profile_plugin.analysis.findings.host_view import HostView, once
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
-from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_category, by_program
+from tpu_profile_plugin.analysis.ops.op_tables import OpTable, computes
 
 MOST_TIME = 0.95
 """Share of the ops' time from the most costly op on whose instructions are read; the rest changes no verdict."""
@@ -93,7 +93,7 @@ def in_words(parts: Iterable[tuple[str, float]]) -> str:
 def work_of(host: HostView) -> OpWork:
     """What the time of a host's ops goes into; the ops that take most of it are read."""
     table = host.ops
-    counted = [row for row in table.by_self_time() if is_counted(table.category[row])]
+    counted = [row for row in table.by_self_time() if computes(table.category[row])]
     total = int(table.self_ps[counted].sum()) if counted else 0
     read: list[ReadOp] = []
     done = missed = 0

@@ -14,7 +14,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, op_kind, run_kind
@@ -26,6 +25,7 @@ from tpu_profile_plugin.analysis.findings.part_advice import PARTS, advice_of_op
 from tpu_profile_plugin.analysis.findings.rules.device.buffer_copies import copies_in
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 SHARE_OF_STEP = 0.25
 """Least share of the time from step to step beside other work: programs of layers, attention and convolutions that

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NOT_TPU
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, op_kind
@@ -24,6 +23,7 @@ from tpu_profile_plugin.analysis.findings.places import costs
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.shapes import leaves
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.units import MIB
 
 EXPOSED_COPY_SHARE = 0.1

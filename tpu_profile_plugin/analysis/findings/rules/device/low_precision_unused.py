@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, NO_TYPES
@@ -27,6 +26,7 @@ from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.products import HIGH, HIGHEST, Product, products_of
 from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs, records_inputs
 from tpu_profile_plugin.units import PS_PER_US
 

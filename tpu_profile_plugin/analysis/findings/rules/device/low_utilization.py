@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_PEAKS
 from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, op_kind, run_kind
@@ -25,6 +24,7 @@ from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.run_view import RunView
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.analysis.summary.use import KNOWN_SHARE, LOW_HBM, LOW_MATRIX
 from tpu_profile_plugin.columns.arrays import F64
 from tpu_profile_plugin.units import PS_PER_US

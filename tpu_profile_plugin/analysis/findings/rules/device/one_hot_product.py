@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import time_ps, work_of
@@ -19,6 +18,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.one_hot import looked_up
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 PRODUCT_SHARE = 0.1
 """Products with one-hot rows, as a share of the time from step to step: reading rows costs something too, and with

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.common.reasons import NO_COSTS, NO_PEAKS
 from tpu_profile_plugin.analysis.environment.matrix_units import MatrixUnit, matrix_unit
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind, Telling, kind_rule, op_kind
@@ -20,6 +19,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Silence, lacks
 from tpu_profile_plugin.analysis.hlo.products import Product, products_of
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 PADDING_SHARE = 0.2
 """Least share of padding in a product's work: less is hard to avoid."""

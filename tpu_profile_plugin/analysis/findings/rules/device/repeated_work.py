@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import ProgramOp, time_ps, work_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.products import MATRICES
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 REPEATED_SHARE = 0.1
 """Share of the step: what a smaller one costs, such as a metric on a few rows, is worth no change of the program."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.blame.op_nature import Nature
 from tpu_profile_plugin.analysis.blame.origin import common, of_program
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind, Telling, kind_rule, op_kind
 from tpu_profile_plugin.analysis.findings.evidence.device.op_work import time_ps, work_of
@@ -18,6 +17,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence, Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.hlo.summed import summed
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 SUMMED_SHARE = 0.1
 """Such products and sums, as a share of the time from step to step: with less a tenth cannot be gained."""

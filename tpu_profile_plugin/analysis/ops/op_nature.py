@@ -7,8 +7,7 @@ from enum import Enum
 
 from tpu_profile_plugin.analysis.hlo.products import MATRICES
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
-from tpu_profile_plugin.analysis.ops.op_tables import WITH_INNER_OPS
-from tpu_profile_plugin.analysis.summary.precision import computes
+from tpu_profile_plugin.analysis.ops.op_tables import computes
 
 
 class Nature(Enum):
@@ -77,14 +76,9 @@ _TENSORFLOW_MOVES = frozenset((
 _UNKNOWN = frozenset(("", "unknown"))
 
 
-def is_counted(category: str) -> bool:
-    """Whether an op's own time is computation or movement of data, by its HLO category."""
-    return category not in WITH_INNER_OPS and computes(category)
-
-
 def by_category(category: str) -> tuple[Nature, str]:
     """The nature of an op of which only the HLO category or the framework's type is known, and what it does."""
-    if not is_counted(category):
+    if not computes(category):
         return Nature.NOT_COUNTED, category
     if product := _TENSORFLOW_PRODUCT.match(category):
         return Nature.MATRIX, product[1]
@@ -100,7 +94,7 @@ def by_category(category: str) -> tuple[Nature, str]:
 def by_program(rows: ProgramRows, row: int, category: str) -> tuple[Nature, str]:
     """The nature of an op and the opcode that decides, such as `gather`."""
     opcode = rows.opcodes[row]
-    if not is_counted(category) or opcode in WITH_INNER_OPS or not is_counted(opcode):
+    if not computes(category) or not computes(opcode):
         return Nature.NOT_COUNTED, opcode
     inside = rows.inside(row)
     for part in inside:
