@@ -34,7 +34,8 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import (
     work_of,
 )
 from tpu_profile_plugin.analysis.findings.evidence.device.programs_run import programs_by_time
-from tpu_profile_plugin.analysis.findings.evidence.host.launched import is_uncompiled, starved
+from tpu_profile_plugin.analysis.findings.evidence.host import launched
+from tpu_profile_plugin.analysis.findings.evidence.host.launched import is_uncompiled, starved, synced, uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Finding
@@ -318,3 +319,31 @@ def test_devices_that_wait_between_programs(busy, between, step, expected):
     parts |= {"idle_host": between - between // 2, "idle_other": between // 2}
     host: Any = SimpleNamespace(time=SimpleNamespace(part_ps=lambda part: parts.get(part, 0), step_ps=step))
     assert starved(host) is expected
+
+
+@pytest.mark.parametrize(
+    ("per_step", "steps", "waits", "expected"),
+    [(9, 4, 12, True), (9, 4, 11, False), (9, 4, 13, True), (0, 4, 5, False), (9, 0, 5, False), (2, 3, 2, True)],
+)
+def test_hosts_that_wait_for_a_third_of_what_they_launch(monkeypatch, per_step, steps, waits, expected):
+    monkeypatch.setattr(launched, "launched_by", lambda host, steps: Launched(False, False, per_step, 1, 1))
+    windows: Any = range(steps)
+    assert synced(SimpleNamespace(), windows, waits) is expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("waits", "steps", "per_step", "found"),
+    [
+        (True, 4, 30, True),
+        (False, 4, 30, False),
+        (True, None, 30, False),
+        (False, None, 30, False),
+        (True, 4, 29, False),
+    ],
+)
+def test_hosts_whose_steps_are_not_compiled(monkeypatch, waits, steps, per_step, found):
+    launches = Launched(False, False, per_step, 8, 19 * US)
+    monkeypatch.setattr(launched, "launched_by", lambda host, steps: launches)
+    monkeypatch.setattr(launched, "starved", lambda host: waits)
+    host: Any = SimpleNamespace(steps=None if steps is None else range(steps))
+    assert uncompiled(host) is (launches if found else None)
