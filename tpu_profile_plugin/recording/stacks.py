@@ -6,6 +6,7 @@ events of the profiler as possible are under way, so that functions and events s
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -70,23 +71,38 @@ class Sampler:
             self.samples.append(Sample(time.perf_counter_ns(), ()))  # what is called later is not known
 
 
+class _Call(NamedTuple):
+    """A function that has not returned: when it began, the first sample with it, and when events around it end."""
+
+    code: CodeType
+    begin: int
+    first: int
+    until: float
+
+
 def functions(samples: Sequence[Sample], events: Sequence[Span]) -> list[Span]:
-    """The functions of sampled stacks, named as profilers of JAX name them, nested with the thread's events."""
+    """The functions of sampled stacks, named as profilers of JAX name them, nested with the thread's events.
+
+    What is in one sample and in the next, while an event around it has ended, was called twice.
+    """
     nested = _Nested(events)
-    found, open_calls, previous = list[Span](), list[tuple[CodeType, int, int]](), None
+    found, calls, previous = list[Span](), list[_Call](), None
     for row, sample in enumerate(samples):
         same = 0
-        while same < min(len(open_calls), len(sample.calls)) and open_calls[same][0] is sample.calls[same]:
+        while same < min(len(calls), len(sample.calls)) and calls[same].code is sample.calls[same]:
             same += 1
-        if same < max(len(open_calls), len(sample.calls)):
+        returned = next((i for i, call in enumerate(calls[:same]) if call.until <= sample.ns), same)
+        if returned < max(len(calls), len(sample.calls)):
             if previous is None:
                 edge = min([sample.ns, *nested.times[:1]])  # what is called then was called before
             elif row == len(samples) - 1:
                 edge = max([sample.ns, *nested.times[-1:]])
             else:
                 edge = nested.edge(previous, sample.ns)
-            found += (nested.fitted(_name(code), begin, edge, first) for code, begin, first in open_calls[same:])
-            open_calls[same:] = [(code, edge, sample.ns) for code in sample.calls[same:]]
+            found += (nested.fitted(_name(call.code), call.begin, edge, call.first) for call in calls[returned:])
+            event = nested.begun(edge, sample.ns) if returned < same else None
+            begin, until = (edge, nested.until(edge)) if event is None else (event.begin, event.end)
+            calls[returned:] = [_Call(code, begin, sample.ns, until) for code in sample.calls[returned:]]
         previous = sample.ns
     return [one for one in found if one.end > one.begin]
 
@@ -125,6 +141,15 @@ class _Nested:
             if depth == least
         )
         return min(nearest, key=lambda time: abs(time - middle))
+
+    def until(self, time: int) -> float:
+        """When the first of the events ends that a time is inside of."""
+        return min((event.end for event in self._around(time) if event.begin < time < event.end), default=math.inf)
+
+    def begun(self, since: int, time: int) -> Span | None:
+        """The outermost event around a time that did not begin before another."""
+        around = [event for event in self._around(time) if since <= event.begin and time < event.end]
+        return around[-1] if around else None
 
     def fitted(self, name: str, begin: int, end: int, first: int) -> Span:
         """A function that is in a sample first at a time, cut where it is neither inside nor outside of an event."""

@@ -66,6 +66,19 @@ def test_functions_and_events_are_nested(
     assert found == [("main", min(100, events[0][0]), 150), ("step", *step), ("save", *save)]
 
 
+def test_a_function_in_two_samples_is_called_twice_if_an_event_around_it_ends_between_them() -> None:
+    """`step` is around both events, `save` in each of them, from what comes before it in the first one on."""
+    steps, other = [(100, 200), (205, 300)], [(110, 120)]
+    samples = [(90, (MAIN, STEP)), (115, (MAIN, STEP)), (125, (MAIN, STEP, SAVE)), (195, (MAIN, STEP, SAVE))]
+    samples += [(210, (MAIN, STEP, SAVE)), (290, (MAIN, STEP, SAVE)), (310, (MAIN,)), (320, ())]
+    assert told(samples, [*steps, *other]) == [
+        ("main", 90, 320), ("step", 90, 300), ("save", 120, 200), ("save", 205, 300)
+    ]  # fmt: skip
+    # Nothing is known of the call that follows in no event.
+    between = [*samples[:4], (202, (MAIN, STEP, SAVE)), (203, (MAIN, STEP, LOG)), (310, (MAIN,)), (320, ())]
+    assert [one for one in told(between, steps[:1]) if one[0] == "save"] == [("save", 120, 200), ("save", 200, 202)]
+
+
 def test_functions_that_run_when_sampling_begins_and_ends_are_around_all_events() -> None:
     assert told([(100, (MAIN,)), (110, ())], [(95, 97), (98, 103), (108, 112)]) == [("main", 95, 112)]
 

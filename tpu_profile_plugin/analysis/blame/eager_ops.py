@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -49,6 +49,7 @@ _CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
 """What calls a graph, and has its time where the graph itself is not recorded."""
 _PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<number>\d{1,4})\Z")
 """TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
+_BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
 _PASSES = 3
 """Least backward passes through the same ops: adversarial networks may need two."""
 _RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py:\d+ (?:recompute_fn|backward)\Z")
@@ -60,8 +61,15 @@ _NO_RANGE = re.compile(
 """Names on the main thread that are not ranges of the program: functions, layers, ops, and what libraries record."""
 
 
-def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, str]], ops: Sequence[Op], stacks: Stacks
-                   ) -> list[tuple[Nature, str, Bools]]:  # fmt: skip
+def groups_of_rows(
+    op: I64,
+    node: I64,
+    ps: I64,
+    kinds: Sequence[tuple[Nature, str]],
+    ops: Sequence[Op],
+    stacks: Stacks,
+    runs: Iterable[float] = (),
+) -> list[tuple[Nature, str, Bools]]:
     """Groups that are more than a kind of op: (nature, name, bool[n] the rows in it), disjoint.
 
     Args:
@@ -69,6 +77,7 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
       kinds: of each op.
       ops: all ops.
       stacks: the calls of the main thread.
+      runs: of each op per step, if known.
     """
     names = [kind for _, kind in kinds]
     left = np.ones(len(op), np.bool_)
@@ -109,6 +118,7 @@ def groups_of_rows(op: I64, node: I64, ps: I64, kinds: Sequence[tuple[Nature, st
     again = np.array([_RECOMPUTES.search(name) is not None for name in stacks.names], np.bool_)
     inside = with_callees(stacks.parent, np.flatnonzero(again[stacks.name]))
     take(Nature.RECOMPUTED, "recomputed activations", np.append(inside, False)[node])
+    take(Nature.BACKWARD_AGAIN, "repeated backward passes", of_kind(_backward_again(kinds, ops, runs)))
     optimizers = list(map(_optimizer, ops))
     for optimizer in set(optimizers) - {""}:
         take(Nature.OPTIMIZER, optimizer, of_kind(name == optimizer for name in optimizers))
@@ -133,6 +143,18 @@ def _earlier_passes(op: Op) -> int:
     """How many backward passes of TensorFlow went through the same op before the one that a product belongs to."""
     match = _PRODUCT.search(op.name) if "gradient_tape/" in op.name else None
     return 0 if match is None else int(match["number"]) // (1 if match["one"] else 2)
+
+
+def _backward_again(kinds: Sequence[tuple[Nature, str]], ops: Sequence[Op], runs: Iterable[float]) -> list[bool]:
+    """Which are products of PyTorch's backward pass that run several times as often as the forward pass of a module."""
+    of_module = [(op.name.rpartition("/")[0], kind) for op, (_, kind) in zip(ops, kinds, strict=True)]
+    backward = [_BACKWARD.search(op.name) is not None for op in ops]
+    count: dict[tuple[tuple[str, str], bool], float] = defaultdict(float)
+    for module, back, times in zip(of_module, backward, runs, strict=False):
+        count[module, back] += times
+    often = {module for module in of_module if count[module, True] >= _PASSES * count[module, False] > 0}
+    products = (back and nature is Nature.MATRIX for back, (nature, _) in zip(backward, kinds, strict=True))
+    return [product and module in often for product, module in zip(products, of_module, strict=True)]
 
 
 def _ranges(stacks: Stacks, node: I64, ps: I64) -> list[tuple[str, Bools]]:

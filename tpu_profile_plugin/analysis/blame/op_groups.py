@@ -112,12 +112,13 @@ def op_groups(blame: HostBlame, names: OpNamer, runs: F64 | None = None, most: i
     row_of_op[large] = np.arange(len(large))
     ops = [blame.ops[number] for number in large.tolist()]
     node, ps = blame.node[rows], blame.ps[rows]
-    for nature, name, mine in groups_of_rows(row_of_op[blame.op[rows]], node, ps, kinds, ops, blame.stacks):
+    each = np.zeros(len(blame.ops)) if runs is None else runs
+    often = each[large].tolist()
+    for nature, name, mine in groups_of_rows(row_of_op[blame.op[rows]], node, ps, kinds, ops, blame.stacks, often):
         group[mine] = numbers.setdefault((nature, name), len(numbers))
     sums = np.asarray(sums_by(group, ps, len(numbers)), np.int64)
     known = list(numbers)
     ranked = np.argsort(-sums, kind="stable")[:most].tolist()
-    each = np.zeros(len(blame.ops)) if runs is None else runs
     return [_op_group(blame, rows[group == i], names, known[i], each) for i in ranked if sums[i]]
 
 

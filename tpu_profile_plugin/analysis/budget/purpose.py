@@ -99,7 +99,7 @@ def _c(modules: str, names: str) -> str:
 
 
 _EVALUATE = (
-    r"(?!\w*train)(?:\w*_)?(?:eval|evaluate|evaluation|validate|validation)(?:_(?:step|epoch|loop|model|fn|batch))?"
+    r"(?!\w*train)(?:\w*_)?(?:eval|evaluat(?:e|ion)|validat(?:e|ion)|accuracy)(?:_(?:step|epoch|loop|model|fn|batch))?"
 )
 _ARRAYS = (
     "(?:arg)?sort|(?:arg)?partition|searchsorted|nonzero|cumsum|cumprod|dot|matmul|take|repeat|choose|compress|copy|astype"

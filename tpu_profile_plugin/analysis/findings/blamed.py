@@ -24,12 +24,14 @@ from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_gro
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import BLOCKS, Activity, activity, is_user_frame
+from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.common.spans import contains, no_time, times_of
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.part_advice import (
@@ -141,8 +143,10 @@ def _runs(host: HostView) -> F64 | None:
     for i, (device, time) in enumerate(zip(host.devices, host.spent.devices, strict=True)):
         begin, end = time.windows
         used = host.time.takes_part[:, i]
-        inside = contains(times_of(begin[used], end[used]), device.runs.begin_ps)
-        counts.append(np.bincount(device.runs.op[inside], minlength=len(device.ops)))
+        inside = np.flatnonzero(contains(times_of(begin[used], end[used]), device.runs.begin_ps))
+        # One run may be in several pieces.
+        first = inside[np.unique(device.runs.event[inside], return_index=True)[1]]
+        counts.append(np.bincount(device.runs.op[first], minlength=len(device.ops)))
     runs: F64 = np.concatenate(counts) / host.time.cells
     return runs
 
@@ -291,9 +295,13 @@ def _with_function(found: list[Part], function: Part | None) -> list[Part]:
 def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) -> Part | None:
     """A function whose ops are not those of a model: what a model does is known by its ops."""
     lost = run.located([by_part])
-    helper = group.ops_ps == group.ps
+    helper, evaluates = group.ops_ps == group.ps, purpose(group.name) is Purpose.EVALUATION
     least, what = (LEAST_HELPER, "without matrix products") if helper else (LEAST_BESIDE, "outside of the model")
-    if group.ops_ps < LEAST_OPS * group.ps or group.model_ps > MOST * group.ops_ps or lost.share < least:
+    if evaluates:
+        what = "an evaluation"
+    elif group.model_ps > MOST * group.ops_ps:
+        return None
+    if group.ops_ps < LEAST_OPS * group.ps or lost.share < least:
         return None
     name = shown(group.name)
     evidence = (
@@ -307,7 +315,7 @@ def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) ->
         "wall time of the function and of the ops that it launches, per step; at most that, if they are not needed",
         "medium",
         evidence,
-        advice_of_function(group.ops, traced=group.traced),
+        KINDS[Purpose.EVALUATION].advice if evaluates else advice_of_function(group.ops, traced=group.traced),
         (host,),
         lost.segments,
     )
@@ -416,6 +424,9 @@ def _of_ops(
     several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
     loops = f"in the loop at {' and that at '.join(filter(None, group.loops))}" if often and any(group.loops) else ""
     where = ", ".join(filter(None, (several, loops, _where(group))))
+    advice = advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often)
+    if group.places[:1] and group.places[0][1] > MOST and purpose(f"${group.places[0][0]}") is Purpose.EVALUATION:
+        advice = KINDS[Purpose.EVALUATION].advice
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}
@@ -438,7 +449,7 @@ def _of_ops(
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
         tuple(evidence),
-        SUMMARIES if summaries else advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often),
+        SUMMARIES if summaries else advice,
         (host,),
         () if ordinary else lost.segments,
     )

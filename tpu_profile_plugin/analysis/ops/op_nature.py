@@ -29,7 +29,7 @@ class Nature(Enum):
     RANGE = "range"
     """PyTorch: whatever the program runs in a range that it marked and that is not its model."""
     BACKWARD_AGAIN = "backward again"
-    """TensorFlow: matrix products of a second or later backward pass through the same ops."""
+    """Matrix products of several backward passes through the same ops; of TensorFlow without those of the first."""
     RECOMPUTED = "recomputation"
     """PyTorch: what activation checkpointing computes again for the backward pass."""
     BROKEN_GRAPH = "broken graph"

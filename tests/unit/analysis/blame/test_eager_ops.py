@@ -116,7 +116,7 @@ def test_small_ops_are_of_the_function_that_launches_more_than_half_of_their_tim
 # Groups of rows: by the calls around ops.
 
 
-def grouped(rows, kinds, names=("main",), parents=(NOWHERE,), ops=None):
+def grouped(rows, kinds, names=("main",), parents=(NOWHERE,), ops=None, runs=()):
     """(nature, name, rows) of groups with rows; `rows` are (op, node, ps), a node per name."""
     op, node, ps = np.array(rows, np.int64).reshape(-1, 3).T
     stacks = Stacks(
@@ -124,7 +124,7 @@ def grouped(rows, kinds, names=("main",), parents=(NOWHERE,), ops=None):
     )
     all_ops = [Op(name, 0, Work.COMPUTE) for name in ops or kinds]
     natures = [(Nature.MATRIX if name == "aten::mm" else Nature.OTHER, name) for name in kinds]
-    found = groups_of_rows(op, node, ps, natures, all_ops, stacks)
+    found = groups_of_rows(op, node, ps, natures, all_ops, stacks, runs)
     return [(nature.name, name, np.flatnonzero(mine).tolist()) for nature, name, mine in found if mine.any()]
 
 
@@ -159,6 +159,28 @@ def test_backward_passes_of_tensorflow_through_the_same_ops(ops, again):
     rows = [(i, NOWHERE, 10) for i in range(len(ops))]
     found = grouped(rows, ("op",) * len(ops), ops=ops)
     assert found == ([("BACKWARD_AGAIN", "repeated backward passes", again)] if again else [])
+
+
+LINEAR, BACK = "Net_0/Linear_0/aten::linear", "Net_0/Linear_0/AddmmBackward0"
+
+
+@pytest.mark.parametrize(
+    ("ops", "runs", "again"),
+    [
+        ((LINEAR, BACK), (1, 3), True),
+        ((LINEAR, BACK), (1, 2.9), False),
+        ((LINEAR, LINEAR, BACK), (1, 1, 5), False),  # of all calls of the module
+        ((LINEAR, BACK, BACK), (2, 3, 3), True),
+        (("Net_0/Linear_1/aten::linear", BACK), (1, 3), False),  # nothing is known of its forward pass
+        ((LINEAR, BACK), (), False),
+    ],
+)
+def test_backward_passes_of_pytorch_through_the_same_module(ops, runs, again):
+    rows = [(i, NOWHERE, 10) for i in range(len(ops))]
+    found = grouped(rows, ("aten::mm",) * len(ops), ops=ops, runs=runs)
+    passes = [i for i, op in enumerate(ops) if op == BACK]
+    assert found == ([("BACKWARD_AGAIN", "repeated backward passes", passes)] if again else [])
+    assert grouped(rows, ("aten::sum",) * len(ops), ops=ops, runs=runs) == []
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,20 @@ def test_a_function_beside_the_model_with_its_ops():
     assert evidence(found)["Wall time of this function and its ops per step"] == 0.495
 
 
+@pytest.mark.parametrize(
+    ("function", "length", "told"), [("validate", 290, True), ("validate", 260, False), ("forward_twice", 290, False)]
+)
+def test_an_evaluation_runs_the_model_as_well(function, length, told):
+    main = (
+        f"0 {length} $train.py:16 {function}\n0 {length} $torch/nn/modules/module.py:1500 _call_impl\n"
+        f"5 {length - 10} Net_0/aten::linear:PyTorch\n{MODEL}"
+    )
+    title = f"{length / 9.99:.1f}% of the step is train.py:16 {function}, an evaluation: aten::linear"
+    found = [one for one in largest(torch(main)) if one["title"] == title]
+    assert bool(found) == told
+    assert all(one["advice"].startswith("Evaluation is work of its own") for one in found)
+
+
 @pytest.mark.parametrize(("length", "told"), [(190, False), (210, True)])
 def test_a_function_without_matrix_products_within_the_model(length, told):
     main = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from builders import planes
 from builders.answers import answer
 from builders.profiles.findings import cpu, evidence, gpu, told, tpu, window
 from builders.programs.hlo import op, program
@@ -67,6 +68,28 @@ def test_float64_of_programs_that_hardly_compute() -> None:
 
 def test_without_programs() -> None:
     assert told("low_precision_unused", cpu([("dot.1", 60)]))["state"] == "unknown"
+
+
+DOUBLE, FLOAT = (f'{{"Input Dims"="[[8, 8]]", "Input type"="[\\"{name}\\"]"}}' for name in ("double", "float"))
+
+
+@pytest.mark.parametrize(("double", "finds"), [(120, True), (99, False)])
+def test_float64_of_pytorch_on_cpus(double: int, finds: bool) -> None:
+    """Half of what it takes; of ops without types nothing is known."""
+    main = f"0 {double} Net_0/aten::linear:PyTorch {DOUBLE}\n200 700 aten::relu:PyTorch {FLOAT}"
+    main += f"\n900 {300 - double} aten::view:PyTorch"
+    found = told("low_precision_unused", planes.host(planes.marked(main, steps=4, period=1200, length=1150)))
+    if finds:
+        assert found["title"] == "float64 takes 12.0% of the ops' time, most of it in Net_0/aten::linear"
+        assert found["saving_ps_per_step"] == 60_000_000
+        assert ".float()" in found["advice"]
+    else:
+        assert found["reason"] == "Computation in float64 takes 9.9% of the ops' time."
+
+
+def test_types_of_pytorch_that_were_not_recorded() -> None:
+    found = told("low_precision_unused", planes.host(planes.marked("0 900 aten::linear:PyTorch")))
+    assert found["state"] == "unknown"
 
 
 def products(kind: str, **config: object) -> bytes:

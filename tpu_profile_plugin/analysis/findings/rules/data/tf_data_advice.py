@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
+from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
-from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
 from tpu_profile_plugin.units import PS_PER_MS
 
 PYTHON_SHARE = 0.50

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op
+import numpy as np
+
+from tpu_profile_plugin.analysis.common.op_names import PYTORCH, parse_op, shown_event
 from tpu_profile_plugin.analysis.common.planes import device_planes, host_plane
 from tpu_profile_plugin.analysis.common.reasons import NO_PROGRAMS, NO_TYPES
 from tpu_profile_plugin.analysis.environment.environment import Hardware
@@ -22,7 +24,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Advice, Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
-from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell
+from tpu_profile_plugin.analysis.findings.places import TIMELINE, cell, most_in, most_label
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.hlo.products import HIGH, HIGHEST, Product, products_of
 from tpu_profile_plugin.analysis.ops.gpu_kernels import is_eligible
@@ -137,6 +139,8 @@ def _gain(host: HostView, op: ProgramOp, products: Sequence[Product]) -> float:
 
 def _of_pytorch(host: HostView) -> Widths:
     """The same of PyTorch's ops, by the data types of their operands; tf32 is as fast as it gets without autocast."""
+    if host.on_cpus:
+        return _on_cpus(host), OpKind(0)
     ops = _typed_ops(host)
     single = [op for op in ops if op.does == "fp32" and op.nature is Nature.MATRIX] if _is_faster(host) else []
     kinds = []
@@ -150,6 +154,21 @@ def _of_pytorch(host: HostView) -> Widths:
             kind = replace(kind, of_op=(Evidence(kind.of_op[0].label, name, "", *page), time, *longest))
         kinds.append(kind)
     return kinds[0], kinds[1]
+
+
+def _on_cpus(host: HostView) -> OpKind:
+    """Float64 among PyTorch's ops on CPUs."""
+    blame, inputs = host.blame, op_inputs(host.space, [plane for plane in (host.plane,) if plane is not None])
+    of_ops = blame.op >= 0
+    times = np.bincount(blame.op[of_ops], blame.ps[of_ops], len(blame.ops))
+    types = [dtype_of(inputs.get(parse_op(op.name).name, OpInputs()).types) for op in blame.ops]
+    double = np.where(np.array(types) == "fp64", times, 0)
+    counted, ps = int(times[np.array(types) != ""].sum()), int(double.sum())
+    if not ps:
+        return OpKind(counted)
+    name, share = shown_event(blame.ops[int(double.argmax())].name), double.max() / ps
+    op = (Evidence(most_label(share), name),)
+    return OpKind(counted, ps, _HALF * ps, ps / times.sum(), most_in(name, share), op, advice=DOUBLE)
 
 
 def _typed_ops(host: HostView) -> list[ReadOp]:

@@ -23,11 +23,11 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import (
     starved,
 )
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.rules.host.slow_host_code import slow_code
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.units import PS_PER_US

@@ -19,10 +19,10 @@ from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
 from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind, PeriodicWork, periodic_work
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.kinds import KINDS, OTHER, advice, again
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, shown, timeline
-from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, OTHER, advice, again
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.summary.outliers import StepOutliers, period_of
 from tpu_profile_plugin.units import PS_PER_MS

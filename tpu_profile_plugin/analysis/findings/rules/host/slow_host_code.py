@@ -32,13 +32,13 @@ from tpu_profile_plugin.analysis.findings.evidence.host.launched import uncompil
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import LEAST_STEPS
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.kinds import KINDS, again
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE as LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.lost import within
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, PARTS, REPEATED, advice_after, advice_within, led
 from tpu_profile_plugin.analysis.findings.places import costs, event, lasting, most_label, shown
 from tpu_profile_plugin.analysis.findings.rules.host import python_lock
-from tpu_profile_plugin.analysis.findings.rules.host.kinds import KINDS, again
 from tpu_profile_plugin.analysis.findings.rules.host.python_lock import holding
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64, Bools
