@@ -12,6 +12,7 @@ from tpu_profile_plugin.analysis.blame.host_groups import (
     host_groups,
     largest_group,
     launches_only,
+    traced_groups,
 )
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.budget.categories import (
@@ -24,6 +25,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     INPUT_COPY,
 )
 from tpu_profile_plugin.analysis.devices.model import Op, Work
+from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 F, G, H = "$train.py:3 f", "$train.py:9 g", "$train.py:20 h"
 
@@ -290,3 +292,66 @@ def test_growth_is_of_the_average_step():
 )
 def test_calls_that_launch_without_telling_what(name, only):
     assert launches_only(name) is only
+
+
+# The function with most time in ops of compiled programs.
+
+STEP, NET, DATA, AGAIN = ("/m.py", "step", 1), ("/m.py", "net", 2), ("/a/d.py", "data", 7), ("/a/d.py", "data", 8)
+SORT, SCOPE = ("/a/d.py", "data.<locals>.sort", 9), ("", "scope", 0)
+CHAINS = {
+    "dot": (STEP, NET),
+    "sort": (STEP, DATA, SORT),
+    "gather": (STEP, AGAIN),
+    "add": (STEP, SCOPE),
+    "fft": (STEP, NET),
+}
+CHAINS |= {"data dot": (STEP, DATA), "take": (STEP, DATA, DATA)}
+
+
+class Names:
+    """Where ops come from and what they do."""
+
+    def chain(self, op):
+        return CHAINS[op.name]
+
+    def kind(self, op):
+        return Nature.MATRIX if op.name.endswith("dot") else Nature.MOVEMENT, op.name
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        # 450 is nine tenths of the 500 of the function around it, which the line with most of its time stands for.
+        ({"dot": 100, "sort": 450, "gather": 50, "add": 400}, ("$d.py:9 data.sort", 450, ("sort",))),
+        ({"dot": 100, "sort": 449, "gather": 51, "add": 400}, ("$d.py:7 data", 500, ("sort", "gather"))),
+        ({"dot": 100, "sort": 30, "gather": 470, "add": 400}, ("$d.py:8 data", 500, ("gather", "sort"))),
+        (
+            {"dot": 100, "take": 40, "gather": 38, "sort": 32, "add": 790},
+            ("$d.py:7 data", 110, ("take", "gather", "sort")),
+        ),
+        # Products and calls of libraries take a twentieth of all, or no model is beside it.
+        ({"dot": 50, "gather": 500, "add": 450}, ("$d.py:8 data", 500, ("gather",))),
+        ({"dot": 49, "gather": 500, "add": 451}, None),
+        ({"fft": 50, "gather": 500, "add": 450}, ("$d.py:8 data", 500, ("gather",))),
+        ({"gather": 500, "add": 500}, None),
+        # Hardly any of it is products, and it is not nearly all.
+        ({"dot": 51, "data dot": 49, "gather": 451, "add": 449}, ("$d.py:8 data", 500, ("gather", "data dot"))),
+        ({"dot": 50, "data dot": 50, "gather": 450, "add": 450}, None),
+        ({"dot": 101, "gather": 899}, ("$d.py:8 data", 899, ("gather",))),
+        ({"dot": 100, "gather": 900}, None),
+        ({"dot": 1000}, None),
+    ],
+)
+def test_functions_of_compiled_programs_beside_a_model(times, expected):
+    rows = [(COMPUTE, op, NOWHERE, ps) for op, ps in enumerate(times.values())]
+    found = traced_groups(blamed([*rows, (IDLE_GAP, NO_OP, NOWHERE, 10)], [], tuple(times)), Names())
+    assert [(one.name, one.ps, one.ops) for one in found] == ([] if expected is None else [expected])
+    for one in found:
+        assert (one.ops_ps, one.by_part[COMPUTE], one.by_part.sum(), one.model_ps) == (one.ps, one.ps, one.ps, 0)
+        assert one.traced
+
+
+@pytest.mark.parametrize(("read", "calls"), [(501, ("$io.py:1 read",)), (500, ()), (499, ())])
+def test_names_of_all_that_a_function_calls_for_most_of_its_time(read, calls):
+    group = host_groups(blamed(waits(1000 - read, read), [(F, NOWHERE), ("$io.py:1 read", 0)]))[0]
+    assert group.calls == calls

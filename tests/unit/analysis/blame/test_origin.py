@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from tpu_profile_plugin.analysis.blame import origin
 from tpu_profile_plugin.analysis.blame.origin import common, of_stack, scopes, shared
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 
@@ -77,3 +80,25 @@ def test_functions_that_launched_something_and_those_of_tensorflow() -> None:
     step, function = ("", "train.py:3 step", 0), ("", "__inference_f_7", 0)
     found = [of_stack(stacks, node) for node in (NOWHERE, 0, 1, 2, 3, 4)]
     assert found == [(), (step,), (step,), (step, function), (step, function), (step, function)]
+
+
+@pytest.mark.parametrize(
+    ("near", "told"),
+    [
+        (True, ["step", "loss", "Dense_0"]),
+        (False, ["Dense_0"]),
+    ],
+)
+def test_functions_that_an_instruction_was_traced_in(monkeypatch, near, told):
+    """Neither those without a name of their own, nor those of libraries; then named scopes."""
+    calls = [
+        ("m.py", "loss", 7), ("m.py", "<lambda>", 8), ("/usr/lib/python3.12/site-packages/jax/_src/api.py", "grad", 9),
+        ("m.py", "step", 9), ("m.py", "<module>", 10), ("m.py", "", 11),
+    ]  # fmt: skip
+    monkeypatch.setattr(origin, "call_stack", lambda program, row: calls if (program, row) == ("p", 3) else [])
+    rows = SimpleNamespace(
+        program="p",
+        near_source=lambda row, deepest: (3, None) if near else None,
+        op_name=lambda row: "jit(step)/Dense_0/dot_general",
+    )
+    assert [function for _, function, _ in origin.of_program(rows, 5)] == told

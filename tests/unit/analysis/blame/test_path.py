@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from builders.computed import US, decoded
@@ -11,9 +13,17 @@ from builders.rings import many
 from tpu_profile_plugin.analysis.blame.path import On, Path, calls_of, device_path, farthest, in_window, leading
 from tpu_profile_plugin.analysis.blame.slack import slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import spent_time
-from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, COMPUTE, IDLE_HOST, IDLE_OTHER, PARTS
-from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime
-from tpu_profile_plugin.analysis.common.spans import covered_within
+from tpu_profile_plugin.analysis.budget.categories import (
+    CATEGORIES,
+    COMPUTE,
+    IDLE_GAP,
+    IDLE_HOST,
+    IDLE_OTHER,
+    NOT_RECORDED,
+    PARTS,
+)
+from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime, MainThread
+from tpu_profile_plugin.analysis.common.spans import covered_within, no_time
 from tpu_profile_plugin.analysis.devices.launches import HostCalls
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans
 
@@ -360,6 +370,7 @@ def waited(part=IDLE_HOST, kind="gpu", starts=(), keys=(), calls=(), wait=(50, 6
         ({"calls": [40], "keys": [1], "starts": [39], "ops": [39]}, ("at most", 0, 0)),
         # Programs of a TPU are on the path in all of its time.
         ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [61], "ops": [62]}, ("at most", 21, 0)),
+        ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [75], "ops": [62]}, ("at most", 35, 0)),
         ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [99]}, ("at most", 59, 0)),
         ({"kind": "tpu", "calls": [40], "keys": [1], "starts": [100]}, ("at least", 10, 0)),
         ({"kind": "tpu", "calls": [40, 40], "keys": [1, 2], "starts": [10, 75]}, ("at most", 0, 0)),
@@ -375,3 +386,15 @@ def test_a_queue_is_idle_until_its_next_op_on_the_path_without_the_ops_in_betwee
     """The second queue runs c for 2 us more, off the path."""
     paths = Paths(GPU.replace("45us +15us d {correlation_id=6}", "38us +2us c\n45us +15us d {correlation_id=6}"))
     assert bounds(paths.op("c", 25)) == ("at most", 8, 5)
+
+
+def test_pieces_of_the_same_event_and_part_are_one_as_long_as_they_touch():
+    """Not across steps, nor across parts."""
+    spans = [(0, 10), (10, 20), (20, 25), (25, 40), (40, 50), (50, 60)]
+    parts = [IDLE_GAP, IDLE_GAP, IDLE_GAP, NOT_RECORDED, IDLE_GAP, IDLE_GAP]
+    spent = tuple((part, (np.array([begin]), np.array([end]))) for part, (begin, end) in zip(parts, spans, strict=True))
+    time = SimpleNamespace(windows=(np.array([0, 40]), np.array([40, 60])), spent=spent)
+    device = Device("a", "gpu", 0, 0, (), OpSpans())
+    path = device_path(device, None, time, calls_of(MainThread(), no_time(), 0, 60), (0, 60))
+    rows = list(zip(path.begin_ps.tolist(), path.end_ps.tolist(), path.part.tolist(), path.step.tolist(), strict=True))
+    assert rows == [(0, 25, IDLE_GAP, 0), (25, 40, NOT_RECORDED, 0), (40, 60, IDLE_GAP, 1)]
