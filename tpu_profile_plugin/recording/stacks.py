@@ -107,8 +107,18 @@ def functions(samples: Sequence[Sample], events: Sequence[Span]) -> list[Span]:
     return [one for one in found if one.end > one.begin]
 
 
+_PACKAGES = "site-packages", "dist-packages"
+
+
 def _name(code: CodeType) -> str:
-    return f"${Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
+    """With the directories of packages, whose files have the names of many programs' files: `layer.py` of Keras.
+
+    The files of TensorFlow and of Python itself are known by their names.
+    """
+    *parts, file = Path(code.co_filename).parts
+    package = next((parts[i:] for i in reversed(range(len(parts))) if parts[i] in _PACKAGES), [])
+    file = "/".join([*package, file]) if package[1:2] != ["tensorflow"] else file
+    return f"${file}:{code.co_firstlineno} {code.co_name}"
 
 
 class _Nested:

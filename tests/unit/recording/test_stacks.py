@@ -44,6 +44,21 @@ def test_names_have_file_and_first_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("/usr/lib/python3/dist-packages/keras/src/layers/layer.py", "dist-packages/keras/src/layers/layer.py"),
+        ("/env/site-packages/a/site-packages/b.py", "site-packages/b.py"),
+        ("/env/site-packages/tensorflow/python/framework/ops.py", "ops.py"),
+        ("/usr/lib/python3.12/json/decoder.py", "decoder.py"),
+        ("<string>", "<string>"),
+    ],
+)
+def test_files_of_packages_have_their_directories(file: str, name: str) -> None:
+    function = compile("def f(): pass", file, "exec").co_consts[0]
+    assert functions([Sample(0, (function,)), Sample(20, ())], []) == [Span(f"${name}:1 f", 0, 20)]
+
+
+@pytest.mark.parametrize(
     ("events", "step", "save"),
     [
         pytest.param([(112, 118)], (105, 135), (112, 125), id="the nearest end of an event"),

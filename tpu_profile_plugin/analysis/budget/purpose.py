@@ -279,7 +279,8 @@ _PATTERNS = (
         Purpose.ARRAY,
         r"[/.$](?:numpy/(?:lib|_?core|fft|linalg|ma)|scipy|sklearn|numba)/|^<built-in method \w+ of numpy\.ufunc "
         rf"|^<built-in method (?:{_ARRAYS}) of numpy\.ndarray object>\Z"
-        rf"|^\$(?:numpy|scipy)\S* (?:{_ARRAYS}|concatenate|stack|where|einsum|convolve|bincount|unique|pad|isin)\Z",
+        rf"|^\$(?:numpy|scipy)(?!\.py:)\S* (?:{_ARRAYS}|concatenate|stack|where|einsum|convolve|bincount|unique|pad"
+        r"|isin)\Z",
     ),
 )
 _HASH, _DIGEST = re.compile(r"^\$<unknown> update\Z"), re.compile(r" (?:hex)?digest\Z|^\$_(?:hashlib|sha|md5|blake)")

@@ -77,5 +77,8 @@ def most_in(name: str, share: float, *, known: str = "op", where: str = "in") ->
 
 
 def shown(event: str) -> str:
-    """An event's name in a sentence: a Python function as `file.py:line function`, a method in C without its file."""
-    return event.removeprefix("$").removeprefix("<unknown> ")
+    """An event's name in a sentence: a Python function as `file.py:line function`, of a package with its directories,
+    a method in C without its file.
+    """
+    name = event.removeprefix("$").removeprefix("<unknown> ")
+    return name.partition("-packages/")[2] or name

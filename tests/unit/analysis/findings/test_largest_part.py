@@ -282,6 +282,19 @@ def test_a_function_beside_the_model_with_its_ops():
     assert evidence(found)["Wall time of this function and its ops per step"] == 0.495
 
 
+@pytest.mark.parametrize(("later", "first"), [(80, "largest_part"), (140, "launch_bound")])
+def test_a_function_that_takes_more_than_any_of_its_causes(later, first):
+    """Launches of 220 us in it, and others: together more or less than four fifths of what the function takes."""
+    main = (
+        "0 420 $train.py:5 on_end\n5 220 EagerExecute\n230 80 $copy.py:128 deepcopy\n320 80 $copy.py:128 deepcopy\n"
+        f"430 {later} EagerExecute"
+    )
+    found = findings(tf_loop(main, "600 395 dense/MatMul:MatMul"))["findings"]
+    assert found[0]["id"] == first
+    title = "Devices wait 42.0% of the step while the host runs train.py:5 on_end"
+    assert [one["title"] for one in found].count(title) == (first == "largest_part")
+
+
 @pytest.mark.parametrize(
     ("function", "length", "told"), [("validate", 290, True), ("validate", 260, False), ("forward_twice", 290, False)]
 )

@@ -74,6 +74,8 @@ from tpu_profile_plugin.analysis.findings.evidence.host.calls import tree_of
         ("$PIL/Image.py:3480 open", Purpose.IMAGE),
         ("<built-in method cumsum of numpy.ndarray object>", Purpose.ARRAY),
         ("$numpy concatenate", Purpose.ARRAY),
+        ("$numpy.py:5092 matmul", Purpose.UNKNOWN),  # of a backend of Keras
+        ("$site-packages/numpy/_core/numeric.py:3 roll", Purpose.ARRAY),
         ("<built-in method argmax of Tensor object>", Purpose.UNKNOWN),
         ("<built-in method where of type object>", Purpose.UNKNOWN),
         ("$torch/_tensor_str.py:600 _str", Purpose.FORMAT),
