@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from tpu_profile_plugin.analysis.budget.host_names import is_user_frame
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.planes import spans_at
-from tpu_profile_plugin.analysis.common.spans import covered_within, times_of, union
+from tpu_profile_plugin.analysis.common.spans import covered_within, times_of
 from tpu_profile_plugin.columns import EventFilter, Plane, XSpace
 from tpu_profile_plugin.columns.arrays import I64
 from tpu_profile_plugin.units import PS_PER_MS
@@ -58,15 +59,16 @@ class OtherThreads:
 
     def working_ps(self, begin: I64, end: I64) -> I64:
         """Per thread how long it runs functions in disjoint spans without waiting."""
-        names = self.plane.event_metadata.names
-        waits = np.array([purpose(name) in _WAITS for name in names], np.bool_)
-        working = np.zeros(len(self.rows), np.int64)
+        return self.inside_ps(set(Purpose), begin, end) - self.inside_ps(_WAITS, begin, end)
+
+    def inside_ps(self, purposes: Collection[Purpose], begin: I64, end: I64) -> I64:
+        """Per thread how long it is in calls for some purposes in disjoint spans."""
+        chosen = np.array([purpose(name) in purposes for name in self.plane.event_metadata.names], np.bool_)
+        found = np.zeros(len(self.rows), np.int64)
         for number, rows in enumerate(self.rows):
-            times = spans_at(self.plane, rows)
-            waiting = times_of(*times, waits[self.plane.events.metadata[rows]])
-            inside, without = (int(covered_within(*union(*one), begin, end).sum()) for one in (times, waiting))
-            working[number] = inside - without
-        return working
+            times = times_of(*spans_at(self.plane, rows), chosen[self.plane.events.metadata[rows]])
+            found[number] = covered_within(*times, begin, end).sum()
+        return found
 
     def function(self, thread: int, begin: int, end: int) -> str:
         """What a thread runs most of a time: of the program's own functions, if there are any."""

@@ -304,6 +304,24 @@ def test_what_another_thread_does_while_a_queue_is_empty(thread, told):
     assert ("queue.py:154 get, until serve.py:20 wait ends on another thread" in found["title"]) == told
 
 
+@pytest.mark.parametrize(
+    ("around", "sleeps", "told"),
+    [
+        ("0 40000 $serve.py:20 collect", 3100, ", while serve.py:20 collect sleeps on another thread"),
+        ("0 1 $threading.py:973 run", 3100, ", while another thread sleeps"),  # its function began before the recording
+        ("0 40000 $serve.py:20 collect", 2900, ""),
+    ],
+)
+def test_a_queue_is_empty_while_another_thread_sleeps(around, sleeps, told):
+    main = "0 6000 $queue.py:154 get\n6000 5 PjitFunction(f)\n6001 3 DevicePut"
+    text = cpu(main, "6010 3900 dot.1", length=10_000)
+    naps = "\n".join(f'{10_000 * step + 1000}us +{sleeps}us "$time sleep"' for step in range(4))
+    begin, length, name = around.split(" ", 2)
+    found = finding("input_bound", f'{text}\nline 5 batcher\n{begin}us +{length}us "{name}"\n{naps}')
+    assert found["title"].endswith(f"queue.py:154 get{told}")
+    assert found["advice"].startswith("The program sleeps") == bool(told)
+
+
 def test_a_collection_that_pytorch_names():
     events = []
     for number in range(4):

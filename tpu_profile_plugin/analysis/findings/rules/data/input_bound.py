@@ -25,10 +25,11 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
-from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of, other_threads
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import input_time, slowest_stage
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS, advice_within
@@ -100,9 +101,15 @@ def gather(host: HostView) -> HostLoss | None:
     advice = repeated_transfer.ADVICE if activity(name) == Activity.UPLOAD else advice_within(calls, ADVICE)
     share = ps * max(len(host.devices), 1) / max(int(by_part.sum()), 1)
     what = most_in(shown(name), share, known="call") if name else ""
-    if purpose(name) is Purpose.QUEUE and (other := _meanwhile(host, name, ps)):
-        what += f", until {shown(other)} ends on another thread"
-        evidence.append(Evidence("Ends on another thread when the wait does", shown(other)))
+    if queue := next((one for one in (name, *calls) if purpose(one) is Purpose.QUEUE), ""):
+        other, sleeps = _meanwhile(host, queue, ps)
+        if other and sleeps:
+            where = f"{shown(other)} sleeps on another thread" if is_user_frame(other) else "another thread sleeps"
+            what += f", while {where}"
+            advice = KINDS[Purpose.SLEEP].advice
+        elif other:
+            what += f", until {shown(other)} ends on another thread"
+            evidence.append(Evidence("Ends on another thread when the wait does", shown(other)))
     if slowest is not None:
         what, advice = said(slowest), advice_of(slowest)
     taken, harmless = by_part.sum() / max(all_ps, 1), ""
@@ -136,12 +143,22 @@ def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int, t
     return *most, ()
 
 
-def _meanwhile(host: HostView, name: str, ps: int) -> str:
-    """The function of another thread that runs while the main thread waits for a queue, and ends when it does."""
+def _meanwhile(host: HostView, name: str, ps: int) -> tuple[str, bool]:
+    """The function of another thread that ends when the main thread's waits for a queue do, or else one that sleeps
+    during most of them; "" without one. And whether it sleeps.
+    """
     calls = calls_of(host)
     stacks = calls.stacks
     named = np.array([one == name for one in stacks.names], np.bool_)[stacks.name]
-    return holding(host, calls.times(with_callees(stacks.parent, np.flatnonzero(named))), ps)
+    waits = calls.times(with_callees(stacks.parent, np.flatnonzero(named)))
+    if holder := holding(host, waits, ps):
+        return holder, False
+    threads = other_threads(host)
+    sleeps = threads.inside_ps({Purpose.SLEEP}, *waits)
+    which = int(sleeps.argmax()) if len(sleeps) else 0
+    if not len(sleeps) or 2 * sleeps[which] <= ps * max(len(host.devices), 1):
+        return "", False
+    return threads.function(which, int(waits[0][0]), int(waits[1][-1])), True
 
 
 def _ops(host: HostOps) -> list[Evidence]:
