@@ -671,3 +671,10 @@ def test_launches_of_a_gpu():
     # Only what begins in a step counts.
     assert launch_summary(device, launches, ints(0, 75 * US), ints(30 * US, 100 * US)).launches == 2
     assert launch_summary(device, launches, ints(200 * US), ints(300 * US)) is None
+
+
+def test_a_collective_that_ran_once_and_one_without_runs_that_were_kept():
+    part = host_of((0, 100, 150), (1, 102, 151))
+    other = replace(part, keys=(*part.keys, CollectiveKey("s", 0, "all-reduce")), transfers=part.transfers * 2)
+    times = across_hosts._last_times(other, other.keys)
+    assert {key.name: [side.tolist() for side in of] for key, of in times.items()} == {"r": [[102], [151]]}

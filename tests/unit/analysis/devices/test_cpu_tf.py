@@ -152,3 +152,18 @@ def test_a_profile_without_executor_has_no_such_device():
 
 def test_it_does_not_communicate():
     assert communication(GRAPH).devices == ()
+
+
+def test_eager_calls_beside_ops_of_executors():
+    """Each is a run of the op that it names; a kernel that begins as a call ends is of none."""
+    text = GRAPH.replace(
+        "line 2",
+        """110us +20us "EagerLocalExecute: MatMul"
+112us +10us "KernelAndDeviceFunc::Run"
+130us +5us "KernelAndDeviceFunc::Run"
+140us +20us "EagerLocalExecute: Add"
+142us +10us "KernelAndDeviceFunc::Run"
+line 2""",
+        1,
+    )
+    assert runs(text) == [*runs(GRAPH), ("MatMul", "COMPUTE", 112, 122), ("Add", "COMPUTE", 142, 152)]

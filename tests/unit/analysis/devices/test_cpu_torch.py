@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from builders.kineto import BACKWARD, MAIN, Event, event, frame, op, step, trace
 from builders.spaces import loaded, plane
@@ -264,3 +266,30 @@ def test_one_of_several_ranks_waits_at_the_end_of_a_backward_pass() -> None:
     space = loaded(trace(*events, gloo("all_reduce", 41, 20), **several))
     (found,) = pytorch_devices(space, plane(space, "/host:CPU"))
     assert told(found, exchanged(found)) == [("gloo:all_reduce", "all-reduce", 41, 61)]
+
+
+def test_python_within_an_op_is_no_computation_but_what_it_calls_is() -> None:
+    """As in debug modes: each op takes a stack trace, which calls an op itself."""
+    trace_of = frame("torch/fx/traceback.py(504): format_stack", 10, 40)
+    found = device(op("aten::linear", 0, 100), trace_of, op("aten::detach", 20, 5), op("aten::mul", 120, 10))
+    assert [(since, until) for _, _, since, until in told(found, found.runs)] == [
+        (0, 10), (20, 25), (50, 100), (120, 130),
+    ]  # fmt: skip
+
+
+def test_an_op_and_the_range_for_it_that_begin_at_once() -> None:
+    found = device(op("aten::mm", 0, 10), op("c10d::allreduce_", 10, 2), gloo("all_reduce", 10, 20))
+    assert told(found, exchanged(found)) == [("gloo:all_reduce", "all-reduce", 10, 30)]
+
+
+def test_of_ops_in_each_other_the_outer_one_counts_with_its_arguments() -> None:
+    def sent(size: int) -> dict[str, Any]:
+        return {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": size, "Group size": 2}
+
+    found = device(
+        event("cpu_op", "c10d::allreduce_", 0, 30, MAIN, **sent(8)),
+        event("cpu_op", "c10d::_allreduce_", 0, 5, MAIN, **sent(9)),
+        op("aten::mm", 40, 10),
+    )
+    assert told(found, exchanged(found)) == [("c10d::allreduce_ [8 Float]", "all-reduce", 0, 30)]
+    assert [found.ops[number].operand_bytes for number in exchanged(found).op] == [32]

@@ -228,6 +228,7 @@ def test_a_device_sends_while_no_other_collective_is_under_way():
 def test_runs_are_ordered_by_begin():
     runs = spans_of((0, 20, 30), (1, 0, 5), (2, 0, 9), (3, 10, 12))
     assert ordered(runs).op.tolist() == [1, 2, 3, 0]
+    assert ordered(spans_of((0, 5, 30), (1, 30, 40), (2, 20, 25))).op.tolist() == [0, 2, 1]
     in_order = spans_of((0, 0, 30), (1, 5, 6), (2, 5, 9))
     assert ordered(in_order) is in_order
 

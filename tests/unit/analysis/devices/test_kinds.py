@@ -95,3 +95,19 @@ def test_names():
 def test_waiting_for_input_is_told_by_the_category_or_the_op():
     for opcode, category, name in (("infeed", "", "x"), ("fusion", "infeed", "x"), ("", "", "infeed.3")):
         assert hlo_work(opcode, category, name) == (Work.INPUT, "")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "hlo_op", "launched_by", "work", "collective"),
+    [
+        ("my_kernel", "", "all-reduce", COMMUNICATION, "all-reduce"),
+        ("at::native::vectorized_elementwise_kernel", "", "all-reduce", COMPUTE, ""),
+        ("at::native::vectorized_elementwise_kernel", "all-gather.1", "all-reduce", COMMUNICATION, "all-gather"),
+        ("ncclDevKernel_Generic", "", "all-gather", COMMUNICATION, "all-gather"),
+        ("ncclDevKernel_Generic", "", "", COMMUNICATION, "collective"),
+        ("ncclDevKernel_AllReduce_Sum_f32", "", "barrier", COMMUNICATION, "all-reduce"),
+        ("my_kernel", "", "", COMPUTE, ""),
+    ],
+)
+def test_kernels_that_ops_of_a_collective_launch(kernel, hlo_op, launched_by, work, collective):
+    assert gpu_work(kernel, hlo_op, launched_by) == (work, collective)

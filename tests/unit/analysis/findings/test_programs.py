@@ -34,6 +34,78 @@ def nature(*inside: Op) -> tuple[Nature, str]:
     return by_program(rows, row, "loop fusion")
 
 
+def nature_first(inside: list[Op], shape: str = OF) -> tuple[Nature, str]:
+    """Of a fusion of these instructions, the first ones of the program."""
+    rows = rows_of(inside, outer=[op("x", "parameter", OF), op("f", "fusion", shape, "x", called=["entry"])])
+    row = rows.row("f")
+    assert row is not None
+    return by_program(rows, row, "loop fusion")
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        # The first instruction has the largest of several results.
+        (
+            [op("c", "iota", WIDE), op("s", "slice", OF, "c"), op("t", "tuple", [WIDE, OF], "c", "s")],
+            (Nature.OTHER, "iota"),
+        ),
+        # A sum reads all of it, however small its result is.
+        (
+            [op("c", "iota", WIDE), op("m", "reduce", "f32[]", "c"), op("w", "broadcast", WIDE, "m")],
+            (Nature.OTHER, "broadcast"),
+        ),
+        # Arithmetic on it, and none on integers.
+        (
+            [
+                op("c", "iota", OF),
+                op("n", "negate", OF, "c"),
+                op("w", "broadcast", OF, "n"),
+                op("s", "select", OF, "w"),
+            ],
+            (Nature.OTHER, "select"),
+        ),
+        (
+            [
+                *(op("x", "parameter", OF), op("c", "iota", "s32[64]{0}"), op("n", "negate", "s32[64]{0}", "c")),
+                *(op("w", "broadcast", OF, "x"), op("s", "select", OF, "n", "w", "x")),
+            ],
+            (Nature.MOVEMENT, "select"),
+        ),
+        # A choice between values that nothing moves, or that arithmetic precedes.
+        ([op("c", "iota", OF), op("s", "select", OF, "c", "c")], (Nature.OTHER, "select")),
+        # Arithmetic on a quarter of the result decides, on less it does not.
+        (
+            [op("x", "parameter", WIDE), op("m", "tanh", "f32[1024]{0}"), op("w", "broadcast", WIDE, "m")],
+            (Nature.OTHER, "broadcast"),
+        ),
+        (
+            [op("x", "parameter", WIDE), op("m", "tanh", "f32[1023]{0}"), op("w", "broadcast", WIDE, "m")],
+            (Nature.MOVEMENT, "broadcast"),
+        ),
+    ],
+)
+def test_fusions_by_what_is_at_the_begin_of_the_program(inside: list[Op], expected: tuple[Nature, str]) -> None:
+    assert nature_first(inside) == expected
+
+
+@pytest.mark.parametrize(
+    ("category", "row", "expected"),
+    [
+        ("while", 1, (Nature.NOT_COUNTED, "fusion")),
+        ("loop fusion", 2, (Nature.NOT_COUNTED, "while")),
+        ("loop fusion", 1, (Nature.MOVEMENT, "copy")),
+    ],
+)
+def test_ops_that_consist_of_others_by_either(category: str, row: int, expected: tuple[Nature, str]) -> None:
+    entry = [
+        op("x", "parameter", OF), op("f", "fusion", OF, "x", called=["inside"]),
+        op("w", "while", OF, "f", called=["inside", "inside"]),
+    ]  # fmt: skip
+    rows = rows_of(entry, inside=[op("a", "parameter", OF), op("c", "copy", OF, "a")])
+    assert by_program(rows, row, category) == expected
+
+
 MASK = op("mask", "parameter", "pred[64]{0}", parameter_number=2)
 
 
