@@ -33,7 +33,7 @@ from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.system.terminal import LOG as _LOG
 
 SURPASSES = 1.25
-"""A part that takes so many times what a finding that explains it saves is told by itself."""
+"""A part that takes so many times what a finding that explains it saves, and that others name, is told by itself."""
 _BLAMED, _COMPILING, _RECORDING = "blamed", "compiling", "recording_cost"
 """Keys of the largest parts of a host's steps, its compilation and the cost of recording it, beside the rules' ids."""
 _LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"
@@ -189,7 +189,8 @@ def _with_parts(run: RunView, findings: list[RuleFinding], largest: Sequence[Par
         known = [i for i, one in enumerate(findings) if one.id not in neutral and part.explained_by(one.finding)]
         replaced = [one for one in findings if one.id in neutral and part.replaces(one.finding)]
         larger = max((findings[i].finding.saving_ps for i in known), default=0.0) * SURPASSES < part.lost.ps
-        if known and part.shown and larger and code_line(part.place) is not None:
+        named = larger and part.shown and any(part.names_title(one.finding) for one in findings)
+        if known and named and code_line(part.place) is not None:
             findings.append(RuleFinding(LARGEST, part.finding, run.share(part.finding.saving_ps)))
         elif known:
             if code_line(part.place) is not None or (findings[known[0]].vague and not part.shown):
