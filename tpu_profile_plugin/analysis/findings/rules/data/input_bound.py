@@ -104,8 +104,8 @@ def gather(host: HostView) -> HostLoss | None:
     if queue := next((one for one in (name, *calls) if purpose(one) is Purpose.QUEUE), ""):
         other, sleeps = _meanwhile(host, queue, ps)
         if other and sleeps:
-            where = f"{shown(other)} sleeps on another thread" if is_user_frame(other) else "another thread sleeps"
-            what += f", while {where}"
+            place = f"{shown(other)} sleeps on another thread" if is_user_frame(other) else "another thread sleeps"
+            what += f", while {place}"
             advice = KINDS[Purpose.SLEEP].advice
         elif other:
             what += f", until {shown(other)} ends on another thread"
