@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -24,12 +25,14 @@ from tpu_profile_plugin.analysis.hlo.drawing import (
     Edge,
     Placement,
     Rect,
+    draw_around,
     draw_computation,
     excerpt,
     place,
 )
 from tpu_profile_plugin.analysis.hlo.graph import Links, Mark
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
+from tpu_profile_plugin.protos import message
 
 SIZE = (100, 40)
 
@@ -300,3 +303,324 @@ def test_the_nearest_nodes_of_a_drawing(center: int | None, edges, most: int, ex
     found, left_out = excerpt(Drawing(0, center, nodes, (), tuple(Edge(*edge) for edge in edges)), most)
     kept = [node.row for node in found.nodes]
     assert (kept, [(edge.source, edge.target) for edge in found.edges], left_out) == expected
+
+
+SCALAR, VECTOR = "f32[]", "f32[4]"
+TWO = {"literal": {"f32s": [2.0]}}
+
+
+def _odd(data: bytes, roots: Mapping[int, int | None], unknown: Sequence[str] = ()) -> bytes:
+    """The program with other results of computations (None: one that is not there) and operands that are not there."""
+    made = message("xla.HloProto").FromString(data)
+    for number, place_of_root in roots.items():
+        computation = made.hlo_module.computations[number]
+        computation.root_id = 99 if place_of_root is None else computation.instructions[place_of_root].id
+    for one in (one for computation in made.hlo_module.computations for one in computation.instructions):
+        if one.name in unknown:
+            one.operand_ids[:] = [99] * len(one.operand_ids)
+    return bytes(made.SerializeToString(deterministic=True))
+
+
+def _parts(count: int, *also: str) -> bytes:
+    """A tuple as parameter, the parts of it, and a call with all of them."""
+    parts = [op(f"g{i}", "get-tuple-element", VECTOR, "t", tuple_index=i) for i in range(count)]
+    user = op("s", "custom-call", VECTOR, *(f"g{i}" for i in range(count)), *also)
+    return program([op("t", "parameter", [VECTOR] * 4), op("unused", "constant", SCALAR, **TWO), *parts, user])
+
+
+DRAWN = {
+    "parameter": program([op("p", "parameter", VECTOR)]),
+    "constant": program([op("two", "constant", SCALAR, **TWO)]),
+    "three": _parts(3), "four": _parts(4), "used": _parts(4, "t"), "nested": PROGRAMS["nested"],
+    "part": program([
+        op("t", "parameter", [VECTOR]), op("n", "negate", [VECTOR], "t"), op("g", "get-tuple-element", VECTOR, "n"),
+    ]),
+    "array": program([
+        op("t", "parameter", VECTOR), *(op(f"u{i}", "negate", VECTOR, "t") for i in range(4)),
+        op("s", "custom-call", VECTOR, "u0", "u1", "u2", "u3"),
+    ]),
+    "spread": program(  # the fused computation comes first
+        [
+            op("two", "constant", SCALAR, **TWO), op("twos", "broadcast", VECTOR, "two"), op("in", "parameter", VECTOR),
+            op("row", "constant", "f32[2]", literal={"f32s": [1.0, 2.0]}), op("rows", "broadcast", "f32[4,2]", "row"),
+            op("wide", "broadcast", "f32[4,2]", "in"), op("six", "constant", SCALAR, **TWO),
+            op("sixes", "broadcast", VECTOR, "six"),
+            op("sum", "custom-call", VECTOR, "in", "twos", "rows", "wide", "sixes"),
+        ],
+        main="fused",
+        outer=[
+            op("x", "parameter", VECTOR), op("c", "constant", SCALAR, **TWO), op("cs", "broadcast", VECTOR, "c"),
+            op("f", "fusion", VECTOR, "x", called=["fused"]), op("g", "custom-call", VECTOR, "f", "cs", "c"),
+        ],
+    ),
+    "spread root": program(
+        [op("two", "constant", SCALAR, **TWO), op("twos", "broadcast", VECTOR, "two")],
+        main="fused", outer=[op("f", "fusion", VECTOR, called=["fused"]), op("g", "negate", VECTOR, "f")],
+    ),
+    "arguments": program(
+        [
+            op("two", "constant", SCALAR, **TWO), op("t", "parameter", [VECTOR] * 4),
+            op("part", "get-tuple-element", VECTOR, "t"), op("three", "constant", SCALAR, **TWO),
+            op("f", "fusion", VECTOR, "two", "part", "three", called=["fused"]), op("g", "negate", VECTOR, "f"),
+        ],
+        fused=[
+            op("k", "parameter", SCALAR), op("a", "parameter", VECTOR, parameter_number=1),
+            op("none", "parameter", VECTOR, parameter_number=3), op("low", "parameter", VECTOR, parameter_number=-1),
+            op("l", "parameter", SCALAR, parameter_number=2),
+            op("h", "custom-call", VECTOR, "k", "a", "none", "low", "l"),
+        ],
+    ),
+    "unknown": _odd(program(
+        [
+            op("a", "parameter", VECTOR), op("b", "negate", VECTOR, "a"), op("part", "get-tuple-element", VECTOR, "a"),
+            op("c", "add", VECTOR, "b", "a"), op("d", "negate", VECTOR, "part"),
+            op("f", "fusion", VECTOR, "a", called=["fused"]), op("e", "add", VECTOR, "f", "d"),
+            op("w", "call", VECTOR, "a", called=["rootless"]), op("bare", "get-tuple-element", VECTOR),
+            op("z", "add", VECTOR, "w", "bare"),
+        ],
+        fused=[op("in", "parameter", VECTOR), op("out", "negate", VECTOR, "in")],
+        rootless=[op("in2", "parameter", VECTOR), op("out2", "negate", VECTOR, "in2")],
+    ), {1: None, 2: None}, ["c", "part"]),
+    "parts": program([
+        op("t", "parameter", [VECTOR] * 4),
+        *(op(f"g{i}", "get-tuple-element", VECTOR, "t", tuple_index=i) for i in range(4)),
+    ]),
+    "rootless": _odd(program([op("a", "parameter", VECTOR), op("b", "negate", VECTOR, "a")]), {0: None}),
+    "fusion first": program(
+        [op("f", "fusion", VECTOR, called=["sub"]), op("g", "negate", VECTOR, "f")],
+        sub=[op("c", "constant", VECTOR, **TWO), op("n", "negate", VECTOR, "c")],
+    ),
+    "twice": program(
+        [
+            op("a", "parameter", VECTOR), op("b", "call", VECTOR, "a", called=["sub"]),
+            op("c", "call", VECTOR, "b", called=["sub"]), op("d", "negate", VECTOR, "c"),
+        ],
+        sub=[op("x", "parameter", VECTOR), op("y", "negate", VECTOR, "x")],
+    ),
+    "shared": program(
+        [
+            op("a", "parameter", VECTOR), op("b", "fusion", VECTOR, "a", called=["sub"]),
+            op("c", "fusion", VECTOR, "b", called=["sub"]), op("w", "call", VECTOR, "c", called=["sub"]),
+            op("d", "negate", VECTOR, "w"),
+        ],
+        sub=[op("x", "parameter", VECTOR), op("y", "negate", VECTOR, "x")],
+    ),
+    "constant root": _odd(program(
+        [
+            op("c", "constant", SCALAR, **TWO), op("n", "negate", SCALAR, "c"),
+            op("w", "call", SCALAR, "n", called=["sub"]),
+        ],
+        sub=[op("two", "constant", SCALAR, **TWO), op("user", "negate", SCALAR, "two"),
+             op("more", "negate", SCALAR, "user")],
+    ), {0: 0, 1: 0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    # A computation, whole or (radius) around a center that stays a node; nodes in boxes with the operands written into
+    # them, edges with operand numbers, boxes as computation, caller, outer box.
+    ("name", "computation", "center", "radius", "merge_fusion", "opened", "expected"),
+    [
+        ("parameter", 0, None, 0, False, [], (
+            "p",
+            "p>ROOT",
+            "",
+        )),
+        ("constant", 0, None, 0, False, [], (
+            "two",
+            "",
+            "",
+        )),
+        ("spread", 0, None, 0, False, [], (
+            "in rows(0:row) wide sum(1:two)(4:six)",
+            "in>wide:0 in>sum:0 rows>sum:2 wide>sum:3 sum>ROOT",
+            "",
+        )),
+        ("spread root", 0, None, 0, False, [], (
+            "twos(0:two)",
+            "",
+            "",
+        )),
+        ("arguments", 0, None, 0, False, [], (
+            "t a@0(0:part) none@0 low@0 h@0(0:two)(4:three) g",
+            "t>a:0 a>h:1 none>h:2 low>h:3 h>g:0 g>ROOT",
+            "1:f:None:True",
+        )),
+        ("unknown", 0, None, 0, False, [], (
+            "a b c d(0:part) in@0 out@0 e in2@1 out2@1 w z(1:bare)",
+            "a>b:0 a>in:0 in>out:0 d>e:1 in2>out2:0 a>w:0 w>z:0 z>ROOT",
+            "1:f:None:True 2:w:None:False",
+        )),
+        ("unknown", 1, None, 0, False, [], (
+            "in out",
+            "in>out:0",
+            "",
+        )),
+        ("unknown", 2, None, 0, False, [], (
+            "in2 out2",
+            "in2>out2:0",
+            "",
+        )),
+        ("parts", 0, None, 0, False, [], (
+            "g3(0:t)",
+            "",
+            "",
+        )),
+        ("fusion first", 0, None, 0, False, [], (
+            "n@0(0:c) g",
+            "n>g:0 g>ROOT",
+            "1:f:None:True",
+        )),
+        ("rootless", 0, None, 0, False, [], (
+            "a b",
+            "a>b:0",
+            "",
+        )),
+        ("twice", 0, None, 0, False, [], (
+            "a x@0 y@0 b c d",
+            "y>b:call x>y:0 a>b:0 y>c:call b>c:0 c>d:0 d>ROOT",
+            "1:b:None:False",
+        )),
+        ("shared", 0, None, 0, False, [], (
+            "a x@0 y@0 c w d",
+            "a>x:0 x>y:0 y>c:0 y>w:call c>w:0 w>d:0 d>ROOT",
+            "1:b:None:True",
+        )),
+        ("constant root", 0, None, 0, False, [], (
+            "c n(0:c) two@0 user@0(0:two) more@0 w",
+            "two>w:call user>more:0 n>w:0",
+            "1:w:None:False",
+        )),
+        ("four", 0, None, 0, False, [], (
+            "s(0:g0)(1:g1)(2:g2)(3:g3)",
+            "s>ROOT",
+            "",
+        )),
+        ("three", 0, None, 0, False, [], (
+            "t s(0:g0)(1:g1)(2:g2)",
+            "t>s:0 t>s:1 t>s:2 s>ROOT",
+            "",
+        )),
+        ("used", 0, None, 0, False, [], (
+            "t s(0:g0)(1:g1)(2:g2)(3:g3)",
+            "t>s:0 t>s:1 t>s:2 t>s:3 t>s:4 s>ROOT",
+            "",
+        )),
+        ("part", 0, None, 0, False, [], (
+            "t n g",
+            "t>n:0 n>g:0 n>ROOT",
+            "",
+        )),
+        ("array", 0, None, 0, False, [], (
+            "t u0 u1 u2 u3 s",
+            "t>u0:0 t>u1:0 t>u2:0 t>u3:0 u0>s:0 u1>s:1 u2>s:2 u3>s:3 s>ROOT",
+            "",
+        )),
+        ("nested", 0, None, 0, False, [], (
+            "q n",
+            "q>n:0 n>ROOT",
+            "",
+        )),
+        ("spread", 1, None, 0, False, [], (
+            "x cs(0:c) in@0 rows@0(0:row) wide@0 sum@0(1:two)(4:six) g(2:c)",
+            "x>in:0 in>wide:0 in>sum:0 rows>sum:2 wide>sum:3 sum>g:0 cs>g:1 g>ROOT",
+            "0:f:None:True",
+        )),
+        ("spread root", 1, None, 0, False, [], (
+            "twos@0(0:two) g",
+            "g>ROOT",
+            "0:f:None:True",
+        )),
+        ("spread", 1, None, 0, True, [], (
+            "x cs(0:c) f g(2:c)",
+            "x>f:0 f>g:0 cs>g:1 g>ROOT",
+            "",
+        )),
+        ("arguments", 1, None, 0, False, [], (
+            "a(0:part) none low h(0:two)(4:three)",
+            "a>h:1 none>h:2 low>h:3 h>ROOT",
+            "",
+        )),
+        ("nested", 0, None, 0, True, ["f"], (
+            "q n",
+            "q>n:0 n>ROOT",
+            "",
+        )),
+        ("nested", 1, None, 0, False, [], (
+            "o0(0:g0) o1(0:g1) q@0 n@0 both pair",
+            "o0>q:0 q>n:0 n>both:0 o1>both:1 both>pair:0 n>pair:1 pair>ROOT",
+            "0:deep:None:True",
+        )),
+        ("constant root", 0, "c", 1, False, [], (
+            "c",
+            "",
+            "",
+        )),
+        ("arguments", 0, "two", 1, False, [], (
+            "two",
+            "",
+            "",
+        )),
+        ("four", 0, "t", 2, False, [], (
+            "t s(0:g0)(1:g1)(2:g2)(3:g3)",
+            "t>s:0 t>s:1 t>s:2 t>s:3 s>ROOT",
+            "",
+        )),
+        ("four", 0, "g1", 2, False, [], (
+            "g1(0:t) s(0:g0)(2:g2)(3:g3)",
+            "g1>s:1 s>ROOT",
+            "",
+        )),
+        ("four", 0, "g1", 1, False, [], (
+            "t g1 s(0:g0)(2:g2)(3:g3)",
+            "t>g1:0 t>s:0 g1>s:1 t>s:2 t>s:3 s>ROOT",
+            "",
+        )),
+        ("spread", 0, "twos", 1, False, [], (
+            "twos(0:two) sum(4:six)",
+            "twos>sum:1 sum>ROOT",
+            "",
+        )),
+        ("spread", 0, "in", 1, False, [], (
+            "in wide sum(1:two)(4:six)",
+            "in>wide:0 in>sum:0 wide>sum:3 sum>ROOT",
+            "",
+        )),
+        ("nested", 0, "h0", 1, False, [], (
+            "f(0:g0)(1:g1) h0 end(1:h1)",
+            "f>h0:0 h0>end:0 f>end:1 end>ROOT",
+            "",
+        )),
+        ("four", 0, "s", 0, False, [], (
+            "s(0:g0)(1:g1)(2:g2)(3:g3)",
+            "s>ROOT",
+            "",
+        )),
+        ("nested", 0, "end", 1, False, [], (
+            "end(0:h0)(1:h1)",
+            "end>ROOT",
+            "",
+        )),
+    ],
+)  # fmt: skip
+def test_nodes_boxes_and_edges(
+    name: str, computation: int, center: str | None, radius: int, merge_fusion: bool, opened: list[str], expected
+) -> None:
+    program_found = hlo_programs(columns(profile(jit_f=DRAWN[name]))).program(1)
+    assert program_found is not None
+    links, row = Links(program_found), program_found.names.index
+    of_opened = list(map(row, opened))
+    if center is None:
+        found = draw_computation(links, computation, merge_fusion=merge_fusion, opened=of_opened)
+    else:
+        near = draw_around(links, row(center), radius, merge_fusion=merge_fusion, opened=of_opened, keep_center=True)
+        found = near[0]
+    told = {**dict(enumerate(program_found.names)), ROOT: "ROOT"}
+    nodes = [
+        told[n.row] + ("" if n.box is None else f"@{n.box}") + "".join(f"({i}:{told[r]})" for i, r in n.inline)
+        for n in found.nodes
+    ]
+    ends = {"control": ":control", "call": ":call", "root": ""}
+    edges = [f"{told[e.source]}>{told[e.target]}" + ends.get(e.kind, f":{e.operand}") for e in found.edges]
+    boxes = [f"{box.computation}:{told[box.caller]}:{box.parent}:{box.fusion}" for box in found.boxes]
+    assert (" ".join(nodes), " ".join(edges), " ".join(boxes)) == expected
