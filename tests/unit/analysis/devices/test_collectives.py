@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders.programs.hlo import metadata_plane, op, program
+from builders.shown import profile
 
 from tpu_profile_plugin.analysis.devices import collectives
 from tpu_profile_plugin.analysis.devices.collectives import (
@@ -16,7 +18,7 @@ from tpu_profile_plugin.analysis.devices.collectives import (
     waits_for_start,
 )
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
-from tpu_profile_plugin.analysis.hlo.programs import HloPrograms
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs
 
 
 def device(ordinal, *runs, kind="cpu", windows=(), collective="all-reduce"):
@@ -269,3 +271,33 @@ def test_a_single_run_waits_only_if_it_moves_no_data() -> None:
 def test_without_runs() -> None:
     none = np.zeros(0, np.int64)
     assert len(first_waits(none, none, none, none, none.astype(np.bool_))) == 0
+
+
+GATHERED = metadata_plane(
+    jit_f=(
+        7,
+        program([
+            op("x", "parameter", "f32[4]{0}"),
+            op("y", "parameter", "bf16[4]{0}", parameter_number=1),
+            op("all-reduce.1", "all-reduce", "f32[4]{0}", "x", "y", replica_groups=[{"replica_ids": [0, 2]}]),
+            op("barrier.1", "all-reduce", "f32[]"),
+        ]),
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "expected"),
+    [
+        (7, "all-reduce.1", Transfer(16 + 8, ((0, 2),))),
+        (7, "barrier.1", Transfer(None, ())),
+        # Of other programs and instructions the text tells.
+        (7, "all-reduce.2", Transfer(20, ((0, 1),))),
+        (8, "all-reduce.1", Transfer(20, ((0, 1),))),
+        (0, "all-reduce.1", Transfer(20, ((0, 1),))),
+    ],
+)
+def test_what_the_instruction_says_about_a_transfer(number, name, expected):
+    programs = hlo_programs(profile(GATHERED))
+    text = "%a = f32[5] all-reduce(f32[5] %x), replica_groups={{0,1}}"
+    assert transfer_of(Op(name, number, Work.COMMUNICATION, "all-reduce", text), programs) == expected

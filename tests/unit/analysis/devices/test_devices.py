@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from builders.computed import devices, runs
@@ -9,7 +12,7 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.common.spans import no_time
 from tpu_profile_plugin.analysis.devices import thread_axis
-from tpu_profile_plugin.analysis.devices.inventory import program_names, programs_declared
+from tpu_profile_plugin.analysis.devices.inventory import program_names, programs_declared, programs_of_devices
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ops_of_names, ordered
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 
@@ -281,3 +284,16 @@ line 1 pool
 80us +20us dot.1 {hlo_op="dot.1", program_id=3, device_ordinal=0, run_id=-1}
 """)
     assert (len(one.runs), one.programs, one.starts.tolist()) == (2, None, [])
+
+
+def test_programs_that_devices_ran_by_the_names_in_their_ops():
+    """Numbers of programs are told by HLO, by the events, or as they are; those without time or number not at all."""
+    ops = [Op("a", 7, Work.COMPUTE), Op("b", 7, Work.COMPUTE), Op("c", 8, Work.COMPUTE), Op("d", 9, Work.COMPUTE)]
+    ops += [Op("e", 0, Work.COMPUTE), Op("f", 5, Work.COMPUTE)]
+    runs = spans_of((0, 10, 20), (1, 20, 25), (2, 30, 34), (3, 40, 43), (4, 50, 60), (0, 70, 71))
+    one = Device("GPU 0", "gpu", 0, 0, tuple(ops), runs)
+    programs = SimpleNamespace(names={7: "jit_f(7)"}, modules={7: None, 9: None})
+    space = profile('plane 0 "/device:TPU:0"\nline 1 "XLA Modules"\n0us +5us "jit_g(8)"')
+    found = programs_of_devices(space, [one, replace(one, ops=tuple(ops[2:5] + ops[:3]))], programs)
+    rows = sorted((ran.name, ran.time_ps, ran.known) for ran in found)
+    assert rows == [("9", 8, True), ("jit_f(7)", 29, True), ("jit_g(8)", 15, False)]

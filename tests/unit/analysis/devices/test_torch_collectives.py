@@ -11,7 +11,7 @@ from builders.shown import profile
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.devices.collectives import Transfer, transfer_of
 from tpu_profile_plugin.analysis.devices.inventory import devices_of
-from tpu_profile_plugin.analysis.devices.model import Op
+from tpu_profile_plugin.analysis.devices.model import Op, Work
 from tpu_profile_plugin.analysis.devices.torch_collectives import _backward_waits, _distributed, _pair
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.formats import unpack
@@ -103,3 +103,11 @@ def test_the_end_of_a_backward_pass_is_a_wait_for_other_ranks() -> None:
 def test_without_arguments_nothing_is_known() -> None:
     op, transfer = collective(kernel(NAME, 1, 5, 1))
     assert (op.name, op.collective, transfer) == (NAME, "collective", Transfer())
+
+
+def test_a_kernel_of_unknown_kind_is_of_the_op_around_its_launch() -> None:
+    mark = event("user_annotation", "nccl:all_reduce", 0, 10)
+    op, _ = collective(mark, launch(2, 1), kernel("exchange_kernel", 3, 5, 1))
+    assert (op.work, op.collective) == (Work.COMMUNICATION, "all-reduce")
+    op, _ = collective(launch(2, 1), kernel("exchange_kernel", 3, 5, 1))
+    assert (op.work, op.collective) == (Work.COMPUTE, "")

@@ -471,3 +471,63 @@ def test_slow_launches_are_the_few_that_last_far_longer(lasts, calls):
     found = module._slow_launches(steps, [device((1, 0, 5), (1, end, end + 5))], host)
     assert [(row, why.calls, why.wait_ps // US) for row, why in found] == [(1, calls, sum(lasts[:calls]))][:calls]
     assert module._slow_launches(steps, [device((1, 0, 5), kind="tpu")], host) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "table", "expected"),
+    [
+        ("gpu", "device", True, "device"),
+        ("gpu", "host", True, "table"),
+        ("gpu", "host", False, "host"),
+        ("gpu", None, True, "table"),
+        ("gpu", None, False, None),
+        ("cpu", "host", True, "host"),
+        ("cpu", None, True, None),
+    ],
+)
+def test_groups_of_gpus_count_where_no_work_is_linked_to_marks_of_the_host(monkeypatch, kind, source, table, expected):
+    def steps(source):
+        return StepWindows(np.arange(1), ("",), np.zeros((1, 1), np.int64), np.ones((1, 1), np.int64), source)
+
+    monkeypatch.setattr(module, "_host_marks", lambda space, pre: source)
+    monkeypatch.setattr(module, "_of_marks", lambda space, pre, marks, devices: steps(source))
+    monkeypatch.setattr(module, "gpu_steps", lambda space, pre, **how: None)
+    monkeypatch.setattr(module, "_of_table", lambda made, devices, source: steps("table") if table else None)
+    found = module._marked(None, None, [SimpleNamespace(kind=kind)])
+    assert (None if found is None else found.source) == expected
+
+
+def test_marks_of_the_host_are_the_longest_of_each_group(monkeypatch):
+    """In time order, with names where they are known; none without groups."""
+    pre = SimpleNamespace(planes=["events of a", "events of b"])
+    host = SimpleNamespace(markers="markers", names={7: "seven"})
+    times = {9: (50, 60), 7: (10, 45), 8: (45, 50)}
+    monkeypatch.setattr(module, "host_plane", lambda space: SimpleNamespace(index=1))
+    monkeypatch.setattr(module, "host_events", lambda space, plane, of: host if of == "events of b" else None)
+    monkeypatch.setattr(module, "step_times", lambda table, markers: dict(times))
+    marks = module._host_marks(None, pre)
+    assert (marks.number.tolist(), marks.names) == ([7, 8, 9], ("seven", "", ""))
+    assert (marks.begin_ps.tolist(), marks.end_ps.tolist()) == ([10, 45, 50], [45, 50, 60])
+    times.clear()
+    assert module._host_marks(None, pre) is None
+    monkeypatch.setattr(module, "host_plane", lambda space: None)
+    assert module._host_marks(None, pre) is None
+
+
+def test_steps_of_a_core_are_the_longest_event_of_each_group(monkeypatch):
+    """Of those with a length: of the line that was made for steps, else of the events."""
+    group, begin = np.array([0, 5, 5, -1, 6, 0]), np.array([10, 20, 40, 60, 80, 90])
+    duration = np.array([5, 6, 7, 8, 0, 4])
+    monkeypatch.setattr(module, "lines_named", lambda plane, name: [2])
+    monkeypatch.setattr(module, "events_of_lines", lambda plane, lines: np.array([1, 2, 3]))
+    plane = SimpleNamespace(events=SimpleNamespace(begin_ps=begin, duration_ps=duration))
+
+    def found(line, of_events):
+        return module._core_steps(plane, SimpleNamespace(line=lambda name: line, group_id=of_events))
+
+    line = SimpleNamespace(group_id=group, begin_ps=begin, duration_ps=duration)
+    assert found(line, None) == {0: (10, 15), 5: (40, 47)}
+    assert found(line, group) == {0: (10, 15), 5: (40, 47)}
+    assert found(SimpleNamespace(group_id=None), group) == {5: (40, 47)}
+    assert found(None, group) == {5: (40, 47)}
+    assert found(SimpleNamespace(group_id=None), None) == found(None, None) == {}
