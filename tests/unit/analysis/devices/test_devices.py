@@ -13,7 +13,16 @@ from builders.shown import profile
 from tpu_profile_plugin.analysis.common.spans import no_time
 from tpu_profile_plugin.analysis.devices import thread_axis
 from tpu_profile_plugin.analysis.devices.inventory import program_names, programs_declared, programs_of_devices
-from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, OpSpans, Work, ops_of_names, ordered
+from tpu_profile_plugin.analysis.devices.model import (
+    HOST_ALONE,
+    NO_LAUNCH,
+    Device,
+    Op,
+    OpSpans,
+    Work,
+    ops_of_names,
+    ordered,
+)
 from tpu_profile_plugin.analysis.devices.thread_axis import ThreadAxis, fits_one_axis
 
 US = 10**6
@@ -297,3 +306,9 @@ def test_programs_that_devices_ran_by_the_names_in_their_ops():
     found = programs_of_devices(space, [one, replace(one, ops=tuple(ops[2:5] + ops[:3]))], programs)
     rows = sorted((ran.name, ran.time_ps, ran.known) for ran in found)
     assert rows == [("9", 8, True), ("jit_f(7)", 29, True), ("jit_g(8)", 15, False)]
+
+
+def test_run_ids_may_be_any_numbers_but_the_one_that_stands_for_none():
+    """Of the smallest number there is no run."""
+    assert np.iinfo(np.int64).min == NO_LAUNCH
+    assert HOST_ALONE.plane < 0

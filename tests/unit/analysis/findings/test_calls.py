@@ -172,7 +172,7 @@ def test_the_function_around_most_of_some_times(calls, points, around):
 
 def host_of(calls: Calls, blame: HostBlame | None = None) -> Any:
     empty = HostBlame(stacks=calls.stacks, thread_ps=column(*[0] * len(calls.stacks.parent)))
-    return SimpleNamespace(blame=blame or empty, derived={calls_of.__wrapped__: calls})  # type: ignore[attr-defined]
+    return SimpleNamespace(blame=blame or empty, derived={calls_of.__wrapped__: calls})
 
 
 def test_the_blame_of_a_host_has_the_nodes_of_its_calls(calls):

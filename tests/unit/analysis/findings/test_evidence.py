@@ -328,7 +328,7 @@ def test_devices_that_wait_between_programs(busy, between, step, expected):
 def test_hosts_that_wait_for_a_third_of_what_they_launch(monkeypatch, per_step, steps, waits, expected):
     monkeypatch.setattr(launched, "launched_by", lambda host, steps: Launched(False, False, per_step, 1, 1))
     windows: Any = range(steps)
-    assert synced(SimpleNamespace(), windows, waits) is expected  # type: ignore[arg-type]
+    assert synced(SimpleNamespace(), windows, waits) is expected
 
 
 @pytest.mark.parametrize(

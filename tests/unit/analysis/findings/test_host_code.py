@@ -73,7 +73,7 @@ def test_idle_spans_of_a_step_of_cpus_count_as_twice_the_usual():
     assert kept.begin_ps.tolist() == found.begin_ps.tolist()
     # Steps have 40, 20, 80, 10 and 10: twice the median of 20 is 40, half of 80.
     assert kept.ps.tolist() == [10, 30, 20, 30, 10, 10, 10]
-    assert found.usual(SimpleNamespace(on_cpus=True, windows=(np.zeros(0, np.int64), None))) is found  # type: ignore[arg-type]
+    assert found.usual(SimpleNamespace(on_cpus=True, windows=(np.zeros(0, np.int64), None))) is found
     nothing = idle()
     assert nothing.usual(host) is nothing
 
@@ -296,7 +296,7 @@ def host_of(
     )
     launches = SimpleNamespace(times=lambda key: (np.where(key > 0, key * US, NO_LAUNCH), None))
     reader = SimpleNamespace(time=SimpleNamespace(calls=launches, launch=(starts[:0], None)))
-    derived = {calls_of.__wrapped__: calls, periodic_work.__wrapped__: None}  # type: ignore[attr-defined]
+    derived = {calls_of.__wrapped__: calls, periodic_work.__wrapped__: None}
     host = SimpleNamespace(
         devices=() if kind == "host" else (device,),
         spent=SimpleNamespace(devices=(time,), steps=Steps(starts, starts + 1000 * US), shared=None),
@@ -415,5 +415,5 @@ def test_waits_while_another_device_of_the_same_cores_works(share, wait, after):
 def test_what_only_some_steps_do_is_no_slow_code(share, work, slow):
     """Spans count whose middle, 750 or 1795 us, is not in that work."""
     host = host_of()
-    host.derived[periodic_work.__wrapped__] = SimpleNamespace(times=spans(*work))  # type: ignore[attr-defined]
+    host.derived[periodic_work.__wrapped__] = SimpleNamespace(times=spans(*work))
     assert found_in(host)["slow"] == slow

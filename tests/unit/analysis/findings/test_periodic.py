@@ -65,7 +65,7 @@ def host_of(
     return SimpleNamespace(
         windows=(ends - lengths, ends),
         reader=SimpleNamespace(time=SimpleNamespace(**of_host)),
-        derived={calls_of.__wrapped__: tree_of(main, stacks)},  # type: ignore[attr-defined]
+        derived={calls_of.__wrapped__: tree_of(main, stacks)},
         blame=HostBlame(stacks=stacks, thread_ps=np.zeros(len(stacks.parent), np.int64)),
         devices=(),
         time=SimpleNamespace(base_ps=1000, cells=6),

@@ -257,6 +257,6 @@ def test_the_calls_of_a_pipeline_stay_as_they_are():
     host: Any = SimpleNamespace(space=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipelines, "bottleneck_facts", lambda space, plane, of: asked.extend(of) or [FACTS])
-        found = pipelines._told(host, None, pipeline)  # type: ignore[arg-type]
+        found = pipelines._told(host, None, pipeline)
     assert found.runs == asked[0].runs == (runs[2], runs[0], runs[1], runs[3])
     assert found.facts is FACTS
