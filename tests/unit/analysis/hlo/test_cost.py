@@ -1069,3 +1069,23 @@ def test_dimensions_that_the_result_does_not_have_are_left_out() -> None:
 def test_convolutions_are_dilated_from_two_on(windows: list[dict[str, int]], expected: str) -> None:
     fields = {"opcode": "convolution", "window": {"dimensions": windows}}
     assert category(message("xla.HloInstructionProto")(**fields)) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        *(
+            ({"opcode": name, "is_host_transfer": True}, f"host {name}")
+            for name in ("send", "send-done", "recv", "recv-done")
+        ),
+        ({"opcode": "send"}, "send"),
+        ({"opcode": "infeed", "is_host_transfer": True}, "infeed"),
+        ({"opcode": "map", "shape": {"dimensions": [2, 3]}}, "non-fusion elementwise"),
+        ({"opcode": "map", "shape": {"dimensions": [2, 3]}, "dimensions": [0, 1]}, "non-fusion elementwise"),
+        ({"opcode": "map", "shape": {"dimensions": [2, 3]}, "dimensions": [0]}, "map"),
+        ({"opcode": "convolution", "window": {"dimensions": [{"base_dilation": 1, "window_dilation": 2}]}},
+         "convolution window-dilated"),
+    ],
+)  # fmt: skip
+def test_categories_of_transfers_maps_and_windows(fields: dict[str, object], expected: str) -> None:
+    assert category(message("xla.HloInstructionProto")(**fields)) == expected

@@ -30,7 +30,7 @@ from tpu_profile_plugin.analysis.hlo.drawing import (
     excerpt,
     place,
 )
-from tpu_profile_plugin.analysis.hlo.graph import Links, Mark
+from tpu_profile_plugin.analysis.hlo.graph import Links, Mark, around
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.protos import message
 
@@ -624,3 +624,76 @@ def test_nodes_boxes_and_edges(
     edges = [f"{told[e.source]}>{told[e.target]}" + ends.get(e.kind, f":{e.operand}") for e in found.edges]
     boxes = [f"{box.computation}:{told[box.caller]}:{box.parent}:{box.fusion}" for box in found.boxes]
     assert (" ".join(nodes), " ".join(edges), " ".join(boxes)) == expected
+
+
+def _links(data: bytes) -> Links:
+    found = hlo_programs(columns(profile(jit_f=data))).program(1)
+    assert found is not None
+    return Links(found)
+
+
+@pytest.mark.parametrize(
+    ("of", "scalar"),
+    [("f32[]", True), ("s8[1,1]", True), ("f32[2]", False), ("f32[0]", False), ("token[]", False), (["f32[]"], False),
+     ([], False)],
+)  # fmt: skip
+def test_scalars_have_one_element(of: str | list[str], scalar: bool) -> None:
+    assert _links(program([op("x", "parameter", of)])).is_scalar(0) == scalar
+
+
+def test_instructions_that_others_wait_for_and_computations_without_a_result() -> None:
+    inside = [op(name, "parameter", SCALAR, parameter_number=i) for i, name in enumerate("ab")]
+    links = _links(
+        _odd(
+            program(
+                [op("x", "parameter", VECTOR), op("y", "negate", VECTOR, "x", control_predecessor_ids=[99, 1 << 32])],
+                inside=[*inside, op("sum", "add", SCALAR, "a", "b")],
+            ),
+            {1: None},
+        )
+    )
+    names = links.program.names
+    assert [names[row] for row in links.before(names.index("y"))] == ["x"]
+    assert links.simple(links.home(names.index("sum"))) is None
+
+
+def _hub() -> bytes:
+    users = [op(f"u{i}", "negate", VECTOR, "hub") for i in range(17)]
+    return program(
+        [op("p", "parameter", VECTOR), op("hub", "negate", VECTOR, "p"), *users,
+         op("all", "custom-call", VECTOR, *(f"u{i}" for i in range(17)))]
+    )  # fmt: skip
+
+
+def _chain() -> bytes:
+    entry = [
+        op("a", "parameter", VECTOR), op("b", "negate", VECTOR, "a"), op("c", "negate", VECTOR, "b"),
+        op("w", "call", VECTOR, "c", called=["sub", "rootless"]), op("d", "add", VECTOR, "w", "a"),
+        op("lost", "add", VECTOR, "a", "a"), op("e", "add", VECTOR, "lost", "d"),
+    ]  # fmt: skip
+    sub = [op("x", "parameter", VECTOR), op("y", "negate", VECTOR, "x"), op("z", "abs", VECTOR, "y")]
+    rootless = [op("r", "parameter", VECTOR), op("s", "negate", VECTOR, "r")]
+    return _odd(program(entry, sub=sub, rootless=rootless), {1: 1, 2: None}, ["lost"])
+
+
+@pytest.mark.parametrize(
+    ("data", "center", "radius", "expected"),
+    [
+        (_chain(), "w", 0, "w 0 CENTER"),
+        (_chain(), "w", 1, "c 1 NO_OPERANDS,d 1 SOME_OPERANDS,w 0 CENTER,y 1 WHOLE"),
+        (_chain(), "w", 2, "a 2 WHOLE,b 2 WHOLE,c 1 WHOLE,d 1 WHOLE,e 2 SOME_OPERANDS,w 0 CENTER,"
+                           "x 2 WHOLE,y 1 WHOLE,z 2 WHOLE"),
+        (_chain(), "lost", 1, "e 1 SOME_OPERANDS,lost 0 CENTER"),
+        (_hub(), "p", 2, "hub 1 SOME_USERS,p 0 CENTER"),
+        (_hub(), "all", 3, ",".join(sorted(
+            ["all 0 CENTER", "hub 2 WHOLE", "p 3 WHOLE", *(f"u{i} 1 WHOLE" for i in range(17))]
+        ))),
+    ],
+)  # fmt: skip
+def test_instructions_around_another(data: bytes, center: str, radius: int, expected: str) -> None:
+    links = _links(data)
+    names = links.program.names
+    found = around(links, names.index(center), radius)
+    assert ",".join(
+        sorted(f"{names[row]} {found.distance[row]} {mark.name}" for row, mark in found.marks.items())
+    ) == expected  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
 from builders.messages import XSpace
 
-from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs
+from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, call_stack, hlo_programs, written_stack
 from tpu_profile_plugin.columns import load
 from tpu_profile_plugin.protos import message
 
@@ -74,3 +77,31 @@ def test_a_broken_program_is_empty_and_says_why() -> None:
 
 def test_unknown_programs_are_none() -> None:
     assert programs().program(4) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "frame", "expected"),
+    [
+        ("", 9, 3, [("c.py", "h", 3), ("b.py", "g", 2), ("a.py", "f", 1)]),
+        ("c.py", 3, 3, [("c.py", "h", 3), ("b.py", "g", 2), ("a.py", "f", 1)]),
+        ("b.py", 2, 3, [("b.py", "g", 2), ("a.py", "f", 1)]),
+        ("a.py", 1, 3, [("a.py", "f", 1)]),
+        ("b.py", 3, 2, [("b.py", "", 3), ("b.py", "g", 2), ("a.py", "f", 1)]),
+        ("b.py", 3, 0, [("b.py", "", 3)]),
+        ("b.py", 3, 4, [("b.py", "", 3)]),
+        ("", 3, 0, []),
+    ],
+)
+def test_calls_to_an_instruction_begin_with_its_own_line(
+    file: str, line: int, frame: int, expected: list[tuple[str, str, int]]
+) -> None:
+    found = SimpleNamespace(
+        source_files=["other.py", file], frames=[("a.py", "f", 1), ("b.py", "g", 2), ("c.py", "h", 3)],
+        columns={"source_line": [7, line], "stack_frame": [1, frame], "frame_parent": [0, 1, 2]},
+    )  # fmt: skip
+    assert call_stack(found, 1) == tuple(expected)  # type: ignore[arg-type]
+
+
+def test_stacks_that_were_recorded_as_text() -> None:
+    text = "a.py:12 (run)\n  b.py:3:4\nnothing\n:5\nc.py:6\nd.py:7 (x"
+    assert written_stack(text) == (("a.py", "run", 12), ("b.py", "", 3), ("c.py", "", 6))
