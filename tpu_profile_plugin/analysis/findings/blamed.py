@@ -454,8 +454,8 @@ def _of_ops(
         () if ordinary else lost.segments,
     )
     names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
-    known = group.nature in _CAUSES
-    return Part(lost, by_part, ordinary, group.place, names, finding, True, advised=known, growth=group.growth)
+    known, growth = group.nature in _CAUSES, group.growth
+    return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True, advised=known, growth=growth)
 
 
 _SUMMARY = re.compile(r"Write\w*Summary")

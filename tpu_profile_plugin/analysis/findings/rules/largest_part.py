@@ -2,14 +2,15 @@
 
 Fires if waiting for one function of the host, or ops that most programs spend little on, take at least
 {blamed.LEAST_PART:.0%} of the time from step to step ({blamed.LEAST_ON_CPUS:.0%} if CPUs wait for the host), a function
-or range of PyTorch's ops beside the model {blamed.LEAST_BESIDE:.0%}, the ops of a function without matrix products
-{blamed.LEAST_HELPER:.0%}, ops that only move data {blamed.LEAST_MOVEMENT:.0%}, small ops that run one by one
-{blamed.LEAST_SMALL:.0%}, and no other finding explains half of that; and for any other ops from {blamed.LEAST_ANY:.0%}
-on, or the largest of at least {blamed.LEAST_PART:.0%} if nothing else is known, as the place where the time goes,
-without a cost. Of PyTorch and TensorFlow on the CPU also elementwise ops from {ELEMENTWISE:.0%} on; of PyTorch ops
-outside of the graphs of a compiled function {BROKEN:.0%}, calls of compiled functions {CALLS:.0%} and an optimizer
-{OPTIMIZER:.0%}; of TensorFlow eager ops {EAGER:.0%}. What takes longer from step to step, at the end of the recording
-by {LEAST_RISE:.0%} of its median, says so and has a cost.
+or range of PyTorch's ops beside the model, or an evaluation, {blamed.LEAST_BESIDE:.0%}, the ops of a function without
+matrix products {blamed.LEAST_HELPER:.0%}, ops that only move data {blamed.LEAST_MOVEMENT:.0%}, small ops that run one
+by one {blamed.LEAST_SMALL:.0%}, and no other finding explains half of that; and for any other ops from
+{blamed.LEAST_ANY:.0%} on, or the largest of at least {blamed.LEAST_PART:.0%} if nothing else is known, as the place
+where the time goes, without a cost. Of PyTorch and TensorFlow on the CPU also elementwise ops from {ELEMENTWISE:.0%}
+on; of both repeated backward passes through the same ops {BACKWARD:.0%}; of PyTorch what activation checkpointing
+computes again and ops outside of the graphs of a compiled function {BROKEN:.0%}, calls of compiled functions
+{CALLS:.0%} and an optimizer {OPTIMIZER:.0%}; of TensorFlow eager ops {EAGER:.0%}. What takes longer from step to step,
+at the end of the recording by {LEAST_RISE:.0%} of its median, says so and has a cost.
 
 Ask whether every step needs it: work that is needed once belongs before the loop, work that no step waits for on
 another thread or process, and a cheaper way may give the same.
@@ -26,8 +27,10 @@ from tpu_profile_plugin.analysis.findings.model import Finding, Rule, Silence
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
-_KINDS = (Nature.BROKEN_GRAPH, Nature.COMPILED_CALL, Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER)
-BROKEN, CALLS, EAGER, ELEMENTWISE, OPTIMIZER = (blamed.LEAST_OF_NATURE[one] for one in _KINDS)
+_OF_COMPILED = Nature.BROKEN_GRAPH, Nature.COMPILED_CALL
+_OTHERS = Nature.BACKWARD_AGAIN, Nature.EAGER, Nature.ELEMENTWISE, Nature.OPTIMIZER
+BROKEN, CALLS = (blamed.LEAST_OF_NATURE[one] for one in _OF_COMPILED)
+BACKWARD, EAGER, ELEMENTWISE, OPTIMIZER = (blamed.LEAST_OF_NATURE[one] for one in _OTHERS)
 
 
 def judge(run: RunView, gathered: Sequence[Any]) -> Finding | Silence:
