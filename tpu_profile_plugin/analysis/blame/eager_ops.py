@@ -51,7 +51,7 @@ _PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<nu
 """TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
 _BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
 _PASSES = 3
-"""Least backward passes through the same ops: adversarial networks may need two, others with nothing to mend have one."""
+"""Least backward passes through the same ops: adversarial networks may need two, others with nothing to mend one."""
 _RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py:\d+ (?:recompute_fn|backward)\Z")
 _OPTIMIZER = re.compile(r"(?:^|/)Optimizer\.step#(?P<name>[\w.]+?)(?:\.step)?/")
 _NO_RANGE = re.compile(
