@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from builders.answers import run_of
 from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
-from tpu_profile_plugin.analysis.replay import edits
+from tpu_profile_plugin.analysis.devices.model import Work
+from tpu_profile_plugin.analysis.replay import edits, what_if
 from tpu_profile_plugin.analysis.replay.edits import Edit, Rate, Sweep, _rate_of, both, kind_of_name
+from tpu_profile_plugin.analysis.replay.host_graph import MAIN, Why
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.run.figures.replay import run_replay
 
@@ -447,3 +451,110 @@ def test_kinds_of_names_with_brackets_keep_their_path() -> None:
     table = [("jit(f)/add.12", "jit(f)/add"), ("a/b/mul.3", "mul"), ("void f<int>(a/b)", "void f<int>(a/b)"),
              ("f<x/y", "f<x/y")]  # fmt: skip
     assert [kind_of_name(name) for name, _ in table] == [kind for _, kind in table]
+
+
+SHIFT, SINCE = 1000, 5000
+"""Of the second host's times; where the steps begin."""
+
+
+def _host(**facts) -> SimpleNamespace:
+    none = SimpleNamespace(begin_ps=[], end_ps=[], name=[])
+    thread = SimpleNamespace(levels=none, user=np.zeros(0, np.bool_), names=[])
+    made = {"linked": 1.0, "impossible": 0, "contents": (), "lines": {}, "chains": {}, "devices": [], "thread": thread}
+    return SimpleNamespace(**{**made, **facts})
+
+
+class _Facts(SimpleNamespace):
+    def __len__(self) -> int:
+        return len(self.end_ps)
+
+
+def _graph(nodes, hosts=None):
+    """Nodes (gap, time, why, host, chain) one after the other; one that has no why is bound to nothing."""
+    gap, time, why, host_of, chain = zip(*nodes, strict=True)
+    end = SINCE + np.cumsum(np.add(gap, time))
+    begin = end - time
+    binding = np.array([-1 if one is None else i for i, one in enumerate(why)])
+    recorded = SimpleNamespace(end=end, duration=np.array(time), begins=np.array([[SINCE]]), binding=binding)
+    return _Facts(
+        path=lambda found: np.arange(len(nodes)), recorded=recorded, hosts=hosts or (_host(), _host()),
+        why=np.array([Why.ORDER if one is None else one for one in why], np.uint8), shift_ps=(0, SHIFT),
+        host=np.array(host_of), chain=np.array(chain), begin_ps=begin, end_ps=end, budget=[0, 0],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "facts", "width", "edit", "expected"),
+    # 100 ps of a queue (chain 1) with what else there is, and how many reasons it is.
+    [
+        ([(50, 10, Why.LAUNCH), (0, 40, Why.ORDER)], {}, 0.0, Edit(), ("high", 0)),
+        ([(10, 90, Why.ORDER)], {}, 0.0, Edit(), ("high", 0)),
+        ([(11, 89, Why.ORDER)], {}, 0.0, Edit(), ("medium", 1)),
+        ([(0, 20, Why.ORDER), (30, 50, Why.RESULT)], {}, 0.0, Edit(), ("medium", 1)),
+        ([(0, 20, Why.ORDER), (31, 49, Why.RESULT)], {}, 0.0, Edit(), ("low", 1)),
+        ([(0, 20, Why.ORDER), (31, 49, None)], {}, 0.0, Edit(), ("low", 1)),
+        ([(20, 20, Why.MEETING), (20, 40, Why.HANDOFF)], {}, 0.0, Edit(), ("high", 0)),
+        ([(0, 90, Why.ORDER), (5, 5, Why.NEAR)], {}, 0.0, Edit(), ("high", 0)),
+        ([(0, 89, Why.ORDER), (5, 6, Why.NEAR)], {}, 0.0, Edit(), ("medium", 1)),
+        ([(0, 100, Why.ORDER)], {"linked": 0.5}, 0.0, Edit(scale=(("a", 0.5),)), ("high", 0)),
+        ([(0, 100, Why.ORDER)], {"linked": 0.49}, 0.0, Edit(), ("medium", 1)),
+        ([(0, 100, Why.ORDER)], {"linked": 0.49}, 0.0, Edit(scale=(("a", 0.5),)), ("low", 1)),
+        ([(0, 100, Why.ORDER)], {"linked": 0.49}, 0.0, Edit(input_free=True), ("low", 1)),
+        ([(0, 100, Why.ORDER)], {"linked": 0.0}, 0.0, Edit(input_free=True), ("medium", 1)),
+        ([(0, 100, Why.ORDER)], {"impossible": 1}, 0.0, Edit(), ("medium", 1)),
+        ([(0, 100, Why.ORDER)], {}, 0.1, Edit(), ("high", 0)),
+        ([(0, 100, Why.ORDER)], {}, 0.11, Edit(), ("medium", 1)),
+        ([(12, 77, Why.ORDER), (5, 6, Why.NEAR)], {"linked": 0.4, "impossible": 2}, 0.2, Edit(), ("medium", 5)),
+    ],
+)
+def test_confidence_at_its_limits(nodes, facts, width: float, edit: Edit, expected: tuple[str, int]) -> None:
+    graph = _graph([(*node, 0, 1) for node in nodes], (_host(), _host(**facts)))
+    found, reasons = what_if._confidence(graph, width, edit)
+    assert (found, len(reasons)) == expected
+
+
+def test_silent_times_of_main_threads() -> None:
+    at = SINCE - SHIFT  # on the clock of the second host
+    levels = SimpleNamespace(begin_ps=[np.array([at + 20])], end_ps=[np.array([at + 35])], name=[np.array([0])])
+    spans = SimpleNamespace(begin_ps=np.array([at + 50]), end_ps=np.array([at + 53]))
+    others = SimpleNamespace(begin_ps=np.array([at + 40]), end_ps=np.array([at + 80]))
+    contents = ((1, SimpleNamespace(spans=others)), (MAIN, SimpleNamespace(spans=spans)))
+    second = _host(thread=SimpleNamespace(levels=levels), contents=contents)
+    nodes = [(0, 20, 0, 0, MAIN), (0, 10, 0, 1, MAIN), (0, 10, 0, 1, 1), (0, 60, 0, 1, MAIN)]
+    graph = _graph(nodes, (_host(), second))
+    path, time = np.arange(4), np.array([20, 10, 10, 60])
+    # 20 to 30 is covered, of 40 to 100 only 50 to 53.
+    assert [what_if._silent(graph, number, path, time) for number in (0, 1)] == [20, 57]
+    time[3] = 0  # before the steps begin
+    assert [what_if._silent(graph, number, path, time) for number in (0, 1)] == [20, 0]
+
+
+def test_parts_of_the_path_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(what_if, "kind_of", lambda op: op.name)
+    ops = [SimpleNamespace(name=name, work=work) for name, work in (("a", Work.COMMUNICATION), ("b", Work.COMPUTE))]
+    at = SINCE - SHIFT
+    begin, end = at + np.array([5, 25, 70]), at + np.array([20, 30, 78])
+    spans = SimpleNamespace(op=np.array([0, 1, 1]), begin_ps=begin, end_ps=end)
+    second = _host(
+        devices=[SimpleNamespace(ops=ops)], contents=((1, SimpleNamespace(spans=spans, device=0)),),
+        lines={3: None}, chains={3: SimpleNamespace(name="loader")},
+    )  # fmt: skip
+    nodes = [
+        (0, 30, None, 1, 1), (1, 10, Why.LAUNCH, 1, 3), (2, 7, Why.RESULT, 0, MAIN), (4, 8, Why.MEETING, -1, -1),
+        (0, 0, Why.ORDER, 0, 2), (3, 15, Why.ORDER, 1, 1),
+    ]  # fmt: skip
+    graph = _graph(nodes, (_host(), second))
+    graph.meetings = SimpleNamespace(node=np.array([3]), name=np.array([1]), names=("other", "all-reduce"))
+    gone = SimpleNamespace(within=lambda begin, end: 0 * begin)
+    change = SimpleNamespace(runs=[[], [np.array([1.0, 1.0, 0.5])]], threads=[{MAIN: gone}, {MAIN: gone}])
+    assert what_if._sums(graph, graph.recorded, change) == {
+        ("launch", ""): 1, ("wait", ""): 2, ("collective", "all-reduce"): 8, ("collective", "a"): 15, ("op", "b"): 9,
+        ("host code", ""): 7, ("host code", "thread loader"): 10,
+        ("idle", ""): 7 + 21,
+    }  # fmt: skip
+
+
+def test_limits_are_a_thousandth_of_the_path_or_more() -> None:
+    graph = _graph([(0, 1, None, 0, 1)])
+    sums = {("op", "a"): 1996.5, ("op", "b"): 2.0, ("op", "c"): 1.5}
+    assert [(one.name, one.time_ps) for one in what_if._limits(graph, sums)] == [("a", 998.25), ("b", 1.0)]
