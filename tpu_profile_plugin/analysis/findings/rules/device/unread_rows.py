@@ -25,7 +25,7 @@ nothing to mend none has any."""
 CALLS = 4
 """Calls per step of a program that computes a sequence anew for each further token."""
 _TELLING = Telling(
-    "{share:.1%} of the {base} computes rows that nothing reads{most}: {what}",
+    "{share:.1%} of the {base} computes {what}{most}",
     "Products of which few rows are read take {share:.1%} of the {base}.",
     "These products and what follows on them, of the time of all ops",
     "device compute times the share of these products, and of the ops until the rows are cut out, in the ops' time, "
@@ -49,12 +49,12 @@ def gather(host: HostView) -> OpKind | Silence:
             kind = op_kind(host, chosen, UNREAD_SHARE, time_ps(chosen) * (1 - found.read / found.rows))
             if kind.saving_ps > best.saving_ps:
                 name = host.hlo.programs.names.get(rows.program.program_id, "")
-                what = f"of {found.rows:,} rows it reads {found.read:,}"
+                what = f"{found.rows:,} rows of which {found.read:,} {'is' if found.read == 1 else 'are'} read"
                 if again:
-                    what = f"{name} computes {found.rows:,} in each of {calls:,.0f} calls, and reads one"
+                    what = f"{found.rows:,} rows anew in each of {calls:,.0f} calls of {name}, for one that is read"
                 advice = PARTS["whole sequence" if again else "unread rows"]
                 best = replace(kind, what=what, advice=advice, confidence="medium")
     return best if programs else UNREAD
 
 
-RULE = kind_rule("unread_rows", "Rows of products that nothing reads", gather, _TELLING)
+RULE = kind_rule("unread_rows", "Whole sequences for a single row", gather, _TELLING)
