@@ -118,7 +118,7 @@ def groups_of_rows(
     again = np.array([_RECOMPUTES.search(name) is not None for name in stacks.names], np.bool_)
     inside = with_callees(stacks.parent, np.flatnonzero(again[stacks.name]))
     take(Nature.RECOMPUTED, "recomputed activations", np.append(inside, False)[node])
-    take(Nature.BACKWARD_AGAIN, "repeated backward passes", of_kind(_backward_again(kinds, ops, runs)))
+    take(Nature.BACKWARD_AGAIN, "several backward passes", of_kind(_backward_again(kinds, ops, runs)))
     optimizers = list(map(_optimizer, ops))
     for optimizer in set(optimizers) - {""}:
         take(Nature.OPTIMIZER, optimizer, of_kind(name == optimizer for name in optimizers))

@@ -444,7 +444,7 @@ def _of_ops(
         f"{lost.share:.1%} of the {run.base}: {what}"
         + (f" ({where})" if where else "")
         + (f", most of it in {most}" if alone and not mixed else ""),
-        0.0 if ordinary else lost.ps,
+        0.0 if ordinary else lost.ps * _spare(group),
         "wall time of these ops, shared evenly with others that run at the same time, per step and device"
         + ("; ordinary work, of which no waste is known" if ordinary else "; at most that, if they are not needed"),
         "medium",
@@ -456,6 +456,12 @@ def _of_ops(
     names = tuple(filter(None, (group.place, *(one[0] for one in group.ops))))
     known, growth = group.nature in _CAUSES, group.growth
     return Part(lost, by_part, ordinary, group.place, names, finding, of_ops=True, advised=known, growth=growth)
+
+
+def _spare(group: OpGroup) -> float:
+    """The share of ops that is not needed at most: of several passes through each op all but the first."""
+    several = group.nature is Nature.BACKWARD_AGAIN and group.runs >= _SEVERAL * group.count
+    return 1 - group.count / group.runs if several else 1.0
 
 
 _SUMMARY = re.compile(r"Write\w*Summary")

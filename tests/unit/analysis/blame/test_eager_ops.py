@@ -179,7 +179,7 @@ def test_backward_passes_of_pytorch_through_the_same_module(ops, runs, again):
     rows = [(i, NOWHERE, 10) for i in range(len(ops))]
     found = grouped(rows, ("aten::mm",) * len(ops), ops=ops, runs=runs)
     passes = [i for i, op in enumerate(ops) if op == BACK]
-    assert found == ([("BACKWARD_AGAIN", "repeated backward passes", passes)] if again else [])
+    assert found == ([("BACKWARD_AGAIN", "several backward passes", passes)] if again else [])
     assert grouped(rows, ("aten::sum",) * len(ops), ops=ops, runs=runs) == []
 
 

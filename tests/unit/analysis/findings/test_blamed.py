@@ -118,6 +118,15 @@ def test_ops_from_which_share_of_the_step(us, name, nature, more, expected):
         assert (part.of_ops, part.finding.saving_ps, bool(part.finding.segments)) == (True, saving, not part.ordinary)
 
 
+@pytest.mark.parametrize(
+    ("runs", "saving"),
+    [(2, 200), (3.9, 200), (4, 100), (8, 150)],  # two ops: each once, or of several passes all but the first
+)
+def test_several_backward_passes_could_be_one(runs, saving):
+    (part,) = told(run_of(), ops=[ops(200, "several backward passes", Nature.BACKWARD_AGAIN, runs=runs)])
+    assert (part.lost.ps, part.finding.saving_ps) == (200 * US, saving * US)
+
+
 @pytest.mark.parametrize(("tables", "told_of"), [(50, True), (49, False)])
 def test_an_optimizer_beside_look_ups_in_tables(tables, told_of):
     groups = [
