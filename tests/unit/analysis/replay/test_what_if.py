@@ -479,7 +479,7 @@ def _graph(nodes, hosts=None):
     return _Facts(
         path=lambda found: np.arange(len(nodes)), recorded=recorded, hosts=hosts or (_host(), _host()),
         why=np.array([Why.ORDER if one is None else one for one in why], np.uint8), shift_ps=(0, SHIFT),
-        host=np.array(host_of), chain=np.array(chain), begin_ps=begin, end_ps=end, budget=[0, 0],
+        host=np.array(host_of), chain=np.array(chain), begin_ps=begin, end_ps=end.copy(), budget=[0, 0],
     )  # fmt: skip
 
 
@@ -504,11 +504,13 @@ def _graph(nodes, hosts=None):
         ([(0, 100, Why.ORDER)], {"impossible": 1}, 0.0, Edit(), ("medium", 1)),
         ([(0, 100, Why.ORDER)], {}, 0.1, Edit(), ("high", 0)),
         ([(0, 100, Why.ORDER)], {}, 0.11, Edit(), ("medium", 1)),
+        ([(0, 30, Why.ORDER, MAIN), (0, 70, Why.ORDER)], {}, 0.0, Edit(), ("medium", 1)),
+        ([(0, 31, Why.ORDER, MAIN), (0, 69, Why.ORDER)], {}, 0.0, Edit(), ("low", 1)),
         ([(12, 77, Why.ORDER), (5, 6, Why.NEAR)], {"linked": 0.4, "impossible": 2}, 0.2, Edit(), ("medium", 5)),
     ],
 )
 def test_confidence_at_its_limits(nodes, facts, width: float, edit: Edit, expected: tuple[str, int]) -> None:
-    graph = _graph([(*node, 0, 1) for node in nodes], (_host(), _host(**facts)))
+    graph = _graph([(*node[:3], 0, *(node[3:] or (1,))) for node in nodes], (_host(), _host(**facts)))
     found, reasons = what_if._confidence(graph, width, edit)
     assert (found, len(reasons)) == expected
 
@@ -533,24 +535,34 @@ def test_parts_of_the_path_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if, "kind_of", lambda op: op.name)
     ops = [SimpleNamespace(name=name, work=work) for name, work in (("a", Work.COMMUNICATION), ("b", Work.COMPUTE))]
     at = SINCE - SHIFT
-    begin, end = at + np.array([5, 25, 70]), at + np.array([20, 30, 78])
-    spans = SimpleNamespace(op=np.array([0, 1, 1]), begin_ps=begin, end_ps=end)
+    begin, end = at + np.array([5, 25, 70, 35]), at + np.array([20, 30, 78, 38])
+    spans = SimpleNamespace(op=np.array([0, 1, 1, 1]), begin_ps=begin, end_ps=end)
+    inside = SimpleNamespace(op=np.array([1]), begin_ps=np.array([at + 82]), end_ps=np.array([at + 86]))
+    levels = SimpleNamespace(
+        begin_ps=[np.array([at + 86])], end_ps=[np.array([at + 89])], name=[np.array([0])],
+        covering=lambda begin, end, chosen: np.where((begin >= at + 86) & (end <= at + 89), 0, -1),
+    )  # fmt: skip
+    thread = SimpleNamespace(levels=levels, user=np.array([True]), names=["$x.py:1 f"])
     second = _host(
-        devices=[SimpleNamespace(ops=ops)], contents=((1, SimpleNamespace(spans=spans, device=0)),),
+        devices=[SimpleNamespace(ops=ops)], thread=thread,
+        contents=((1, SimpleNamespace(spans=spans, device=0)), (MAIN, SimpleNamespace(spans=inside, device=0))),
         lines={3: None}, chains={3: SimpleNamespace(name="loader")},
     )  # fmt: skip
     nodes = [
-        (0, 30, None, 1, 1), (1, 10, Why.LAUNCH, 1, 3), (2, 7, Why.RESULT, 0, MAIN), (4, 8, Why.MEETING, -1, -1),
-        (0, 0, Why.ORDER, 0, 2), (3, 15, Why.ORDER, 1, 1),
+        (1, 29, Why.LAUNCH, 1, 1), (1, 10, Why.LAUNCH, 1, 3), (2, 7, Why.RESULT, 0, MAIN), (4, 8, Why.MEETING, -1, -1),
+        (0, 0, Why.ORDER, 1, 1), (3, 15, Why.ORDER, 1, 1), (0, 10, None, 1, MAIN),
     ]  # fmt: skip
     graph = _graph(nodes, (_host(), second))
     graph.meetings = SimpleNamespace(node=np.array([3]), name=np.array([1]), names=("other", "all-reduce"))
-    gone = SimpleNamespace(within=lambda begin, end: 0 * begin)
-    change = SimpleNamespace(runs=[[], [np.array([1.0, 1.0, 0.5])]], threads=[{MAIN: gone}, {MAIN: gone}])
+    graph.begin_ps[4], graph.end_ps[4] = SINCE + 35, SINCE + 38  # as recorded; replayed it takes no time
+    gone = SimpleNamespace(within=lambda begin, end: 0 * begin, kept=lambda begin, end: np.full(len(begin), 0.5))
+    change = SimpleNamespace(
+        runs=[[], [np.array([1.0, 1.0, 0.5, 1.0]), np.array([0.5])]], threads=[{MAIN: gone}, {MAIN: gone}]
+    )
     assert what_if._sums(graph, graph.recorded, change) == {
-        ("launch", ""): 1, ("wait", ""): 2, ("collective", "all-reduce"): 8, ("collective", "a"): 15, ("op", "b"): 9,
-        ("host code", ""): 7, ("host code", "thread loader"): 10,
-        ("idle", ""): 7 + 21,
+        ("launch", ""): 2, ("wait", ""): 2, ("collective", "all-reduce"): 8, ("collective", "a"): 15, ("op", "b"): 10,
+        ("host code", ""): 7 + 6, ("host code", "x.py:1 f"): 3, ("host code", "thread loader"): 10,
+        ("idle", ""): 7 + 20,
     }  # fmt: skip
 
 
