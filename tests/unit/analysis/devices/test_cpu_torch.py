@@ -293,3 +293,10 @@ def test_of_ops_in_each_other_the_outer_one_counts_with_its_arguments() -> None:
     )
     assert told(found, exchanged(found)) == [("c10d::allreduce_ [8 Float]", "all-reduce", 0, 30)]
     assert [found.ops[number].operand_bytes for number in exchanged(found).op] == [32]
+
+
+def test_arguments_of_the_first_event_tell_what_its_range_sends() -> None:
+    sent = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 8, "Group size": 2}
+    first = event("cpu_op", "c10d::allreduce_", 0, 5, MAIN, **sent)
+    found = device(first, gloo("all_reduce", 1, 20), op("aten::mm", 40, 10))
+    assert told(found, exchanged(found)) == [("gloo:all_reduce [8 Float]", "all-reduce", 0, 21)]
