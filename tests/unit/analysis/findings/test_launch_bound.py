@@ -65,10 +65,11 @@ def test_several_calls_of_tensorflow_in_a_step():
     assert finding("launch_bound", tf_loop(calls, ops.format(851, 149))) is None
 
 
-def launching_kernels(kernel):
-    """Kernels of `kernel` us every 40 us, ten in a step; each begins when its launch of 20 us ends."""
+def launching_kernels(kernel, others=()):
+    """Kernels of `kernel` us every 40 us, ten in a step, unless `others`; each begins when its launch of 20 us ends."""
+    lengths = (*others, *(kernel,) * 10)
     launches = "\n".join(f"{40 * i} 20 cuLaunchKernel {{correlation_id={i + 1}$N}}" for i in range(10))
-    kernels = "\n".join(f"{40 * i + 20} {kernel} kernel {{correlation_id={i + 1}$N}}" for i in range(10))
+    kernels = "\n".join(f"{40 * i + 20} {lengths[i]} kernel {{correlation_id={i + 1}$N}}" for i in range(10))
     return profile(gpu(in_each_step(kernels, period=400)), host(marked(launches, period=400)))
 
 
@@ -82,6 +83,9 @@ def test_tiny_kernels_of_a_gpu():
     assert shown["Median duration of a launch on the host"] == 20.0
     pages = {one["label"]: one["tool"] for one in found["evidence"]}
     assert pages["GPU with nothing launched, of the steps"] == "communication"
+    for longer, told in ((5, True), (6, False)):
+        title = finding("launch_bound", launching_kernels(9, (10,) * longer))["title"]
+        assert title.endswith("most kernels are shorter than 10 us") == told
     assert not finding("launch_bound", launching_kernels(10))["title"].endswith("10 us")
 
 

@@ -92,6 +92,14 @@ def test_ops_of_a_few_microseconds(length: int, tiny: bool) -> None:
     assert ("begin and end for as long" in found["advice"]) is tiny
 
 
+@pytest.mark.parametrize(
+    ("other", "told_of"), [(40, "too small, or too narrow"), (60, "ops other than matrix products")]
+)
+def test_the_ops_with_most_time_beyond_the_limits_decide_the_advice(other: int, told_of: str) -> None:
+    ops = [(PRODUCT, "convolution", 90 - other), (SUM, "loop fusion", other)]
+    assert told_of in told("low_utilization", tpu(ops, facts=PEAKS, costs=costs(1000, 1000)))["advice"]
+
+
 @pytest.mark.parametrize(("custom", "looked"), [(20, True), (21, False)])
 def test_custom_kernels_of_unknown_cost(custom: int, looked: bool) -> None:
     ops = [(PRODUCT, "convolution", 100 - custom), (CUSTOM, "custom-call", custom)]

@@ -9,7 +9,13 @@ import pytest
 from builders.kineto import frame, op, step, trace
 from builders.profiles.planted import cpu, evidence, finding, findings, reason, tf_loop, tpu
 
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.findings.evidence.host.code import Idle
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
+from tpu_profile_plugin.analysis.findings.lost import within
+from tpu_profile_plugin.analysis.findings.model import Advice, Finding
+from tpu_profile_plugin.analysis.findings.rules.host import slow_host_code
 
 
 def loading(duration, name="$train.py:42 load_batch", inner="$augment.py:7 crop"):
@@ -388,3 +394,99 @@ def test_functions_that_are_called_many_times_are_counted():
     found = finding("slow_host_code", cpu(main, "600 400 dot.1"))
     assert evidence(found)["Calls per step"] == 20
     assert found["advice"].startswith("This runs many times per step.")
+
+
+# Parts of the rule, on typed-in times.
+
+
+def numbers(*values):
+    return np.array(values, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("on_cpus", "steps", "saving", "told"),
+    [
+        (False, 4, 100, 100),
+        (False, 4, 299, 299),
+        (False, 9, 300, 600),  # half of the part is told as all of it
+        (True, 4, 100, 0),
+        (True, 4, 300, 600),  # half of the time from step to step is waste
+        (True, 5, 300, 0),  # enough steps to tell what is regular
+        (True, 1, 299, 0),
+    ],
+)
+def test_idle_time_that_nothing_explains(on_cpus, steps, saving, told):
+    parts = np.array([600 * (name == "idle_other") for name in CATEGORIES])
+    budget = SimpleNamespace(parts_ps=parts, between_step_ps=0, base_ps=1200)
+    run = SimpleNamespace(budget=budget, on_cpus=on_cpus, steps=steps, base="step", per="step")
+    run.lost_in = lambda *segments: within(budget, 600, segments)
+    found = Finding("t", saving, "f", "low", ("a", "b", "c"), Advice("Do it."), (), ("idle_other",))
+    judged = slow_host_code._unexplained(run, found)
+    assert judged.saving_ps == told
+    assert judged.formula.startswith("f; no waste") == (told == 0)
+    assert [getattr(one, "value", one) for one in judged.evidence][-1] == "c"
+    assert len(judged.evidence) == 3
+    assert "50.0%" in judged.title or saving < 300
+
+
+@pytest.mark.parametrize(
+    ("uploads", "sent"),
+    [
+        ((), False),
+        ((20, 50), True),  # after two of three spans, before the next
+        ((20, 25), False),
+        ((19, 49), False),  # within the spans
+        ((20, 59), True),
+        ((20, 60), False),  # in the third
+        ((90, 50), True),
+        ((9, 90), False),
+    ],
+)
+def test_uploads_after_most_spans(uploads, sent):
+    host = SimpleNamespace(reader=SimpleNamespace(time=SimpleNamespace(upload=(np.sort(numbers(*uploads)),))))
+    spans = Idle(numbers(10, 40, 60), numbers(20, 50, 80), numbers(0, 0, 0))
+    assert slow_host_code._sent(host, spans) == sent
+
+
+@pytest.mark.parametrize(
+    ("begin", "told"),
+    [
+        ((300, 301), "b"),
+        ((300, 700), ""),  # half of the spans
+        ((300, 301, 700), "b"),
+        ((100, 300, 301), "b"),
+        ((10, 300, 310), "b"),
+        ((100, 140, 149, 300), "a"),
+        ((150, 349, 700), ""),  # 50 us later is not at once
+        ((149, 300, 349, 700), "b"),
+        ((30, 40, 50), ""),  # a short call, and before the others
+    ],
+)
+def test_the_wait_right_before_most_spans(begin, told, monkeypatch):
+    monkeypatch.setattr(slow_host_code, "GLUE_PS", 50)
+    fetches = SimpleNamespace(
+        begin_ps=numbers(10, 50, 200, 250), end_ps=numbers(30, 100, 249, 300), name=numbers(2, 0, 2, 1)
+    )
+    code = SimpleNamespace(fetches=fetches, calls=SimpleNamespace(main=SimpleNamespace(names=("a", "b", "c"))))
+    assert slow_host_code._after_wait(code, numbers(*begin)) == told
+
+
+def runs_of(*ops):
+    """(begin, end, op) of each run of a device with two ops."""
+    begin, end, op_of = (numbers(*column) for column in zip(*ops, strict=True))
+    runs = SimpleNamespace(begin_ps=begin, end_ps=end, op=op_of)
+    return SimpleNamespace(runs=runs, ops=(SimpleNamespace(name="add"), SimpleNamespace(name="mul")))
+
+
+def test_what_idle_spans_follow():
+    """A call of the host, else the last op that ended on the same device."""
+    devices = (runs_of((0, 30, 1), (5, 20, 0)), runs_of((60, 70, 1)))
+    stacks = Stacks(
+        numbers(100, 200), numbers(150, 220), numbers(0, 1), numbers(NOWHERE, NOWHERE), numbers(1, 0), ("f", "g"),
+        np.zeros(2, np.bool_), numbers(NOWHERE, 0),
+    )  # fmt: skip
+    spans = Idle(
+        numbers(10, 20, 29, 30, 70, 80, 160, 200, 230), np.arange(9) * 1000, numbers(0, 0, 0, 0, 1, 0, 1, 1, 0)
+    )
+    names, which = slow_host_code._before(SimpleNamespace(devices=devices), stacks, spans)
+    assert [names[i] for i in which] == ["", "add", "add", "mul", "mul", "mul", "mul", "g", "g"]

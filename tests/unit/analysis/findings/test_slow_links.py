@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from builders.profiles.findings import evidence, told
+
+from tpu_profile_plugin.analysis.findings.rules.communication import slow_links
 
 BEGINS = (0, 207, 428, 663, 912)
 
@@ -56,3 +61,31 @@ def test_a_tenth_of_the_time_from_step_to_step(between: int, finds: bool) -> Non
 
 def test_one_host() -> None:
     assert told("slow_links", host(0, 60))["reason"] == "No collectives of several hosts recorded."
+
+
+@pytest.mark.parametrize(("hosts", "state"), [("a", "unknown"), ("ab", "passed"), ("abc", "passed")])
+def test_hosts_without_collectives(hosts: str, state: str) -> None:
+    for known in range(2):
+        run: Any = SimpleNamespace(hosts=tuple(hosts), communication=SimpleNamespace(hosts=hosts[:known]))
+        found: Any = slow_links.judge(run, ())
+        assert (found.state, found.reason) == (state, "No collectives of several hosts recorded.")
+
+
+@pytest.mark.parametrize(
+    ("groups", "hosts"),
+    [
+        (None, 0),
+        ([], 2),  # all devices
+        ([[0, 1], [2, 3]], 1),
+        ([[0, 2], [1, 3]], 2),
+        ([[0, 1, 2], [3]], 2),
+        ([[0, 1], [2]], 0),  # others than the devices that were recorded
+        ([[0, 1], [2, 4]], 0),
+        ([[0, 1], [2, 3], [4]], 0),
+    ],
+)
+def test_hosts_that_take_part_in_a_group(groups: Any, hosts: int) -> None:
+    devices = [SimpleNamespace(host=host) for host in (0, 0, 1, 1)]
+    run: Any = SimpleNamespace(communication=SimpleNamespace(devices=devices, hosts=("a", "b")))
+    sums: Any = SimpleNamespace(transfer=SimpleNamespace(groups=groups))
+    assert slow_links._hosts(run, sums) == hosts
