@@ -204,6 +204,44 @@ def test_ops_of_a_cpu_that_take_it_longer(before, delayed):
 
 
 @pytest.mark.parametrize(
+    ("kind", "work", "late", "more"),
+    [
+        ("cpu", ([50, 100], [20, 150]), 1, True),  # twice the median of the others
+        ("cpu", ([50, 99], [20, 150]), 1, False),
+        ("cpu", ([50, 400], [50, 100]), 3, True),
+        ("cpu", ([50, 140], [150, 150]), 3, False),
+        ("tpu", ([50, 10], [20, 150]), 1, True),  # its runs are as long as their work
+        ("cpu", (None, [20, 150]), 1, True),  # unknown
+    ],
+)
+def test_more_work_of_a_cpu_is_that_of_its_usual_ops(monkeypatch, kind, work, late, more):
+    monkeypatch.setattr(straggler, "LEAST_RATIO", 2)
+    run = run_of(SimpleNamespace(devices=[SimpleNamespace(kind=kind)] * 4))
+    parts = [None if ps is None else SimpleNamespace(work_ps=ps) for ps in work]
+    assert straggler._runs_more(run, parts, late) == more
+
+
+@pytest.mark.parametrize(
+    ("hosts", "late_host", "device", "told"),
+    [
+        ((0,), None, 1, ("TPU 1", ("a",))),
+        ((0,), 0, 1, ("TPU 1", ("a",))),  # the only host
+        ((0, 1), None, 2, ("b: TPU 0", ("b",))),
+        ((0, 1), 1, 2, ("Host b", ("b",))),
+        ((0, 1), 0, 0, ("Host a", ("a",))),
+    ],
+)
+def test_the_name_of_what_is_late(monkeypatch, hosts, late_host, device, told):
+    def names(devices, hosts, *, several):
+        return [f"{hosts[one.host]}: {one.name}" if several else one.name for one in devices]
+
+    monkeypatch.setattr(straggler, "device_names", names)
+    devices = [SimpleNamespace(host=i // 2, name=f"TPU {i % 2}") for i in range(4)]
+    run = run_of(SimpleNamespace(devices=devices, hosts=hosts, late_host=late_host))
+    assert straggler._name(run, device) == told
+
+
+@pytest.mark.parametrize(
     ("work", "late", "told"),
     [
         ([[60, 10, 20], [60, 20, 30]], [0], "it has 3.0 times the work of the others"),

@@ -12,7 +12,7 @@ from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork,
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
-from tpu_profile_plugin.analysis.findings.rules.device import low_utilization, slow_device
+from tpu_profile_plugin.analysis.findings.rules.device import bounds, low_utilization, slow_device
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 US = 10**6
@@ -163,3 +163,33 @@ def test_when_a_device_is_slow(given, reason):
     assert isinstance(found, Silence) == bool(reason)
     if reason:
         assert reason in found.reason
+
+
+# What limits a program.
+
+
+@pytest.mark.parametrize(
+    ("matrix", "memory", "limited"),
+    [
+        (70.1, 49.9, (True, False)),
+        (70.0, 49.9, (False, False)),
+        (70.1, 50.0, (False, False)),
+        (49.9, 70.1, (False, True)),
+        (49.9, 70.0, (False, False)),
+        (50.0, 70.1, (False, False)),
+        (90.0, 90.0, (False, False)),
+        (0.0, 0.0, (False, False)),
+    ],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_resource_that_is_busy_while_the_other_is_free(matrix, memory, limited, recorded):
+    run = SimpleNamespace(use=SimpleNamespace(matrix=matrix, hbm=memory, recorded=recorded, sentence="use is low"))
+    found = [rule.judge(run, ()) for rule in (bounds.COMPUTE_BOUND, bounds.MEMORY_BOUND)]
+    assert tuple(isinstance(one, Finding) for one in found) == limited
+    for one in found:
+        if isinstance(one, Finding):
+            assert one.confidence == ("high" if recorded else "medium")
+            shown = [(part.label.startswith("Matrix units"), part.value) for part in one.evidence[:2]]
+            assert shown[:: 1 if limited[0] else -1] == [(True, matrix), (False, memory)]
+            assert ("HBM" in one.title) == (recorded and limited[1])
+    assert not bounds.judge_memory(SimpleNamespace(use=None), ()).looked
