@@ -25,15 +25,13 @@ from tpu_profile_plugin.analysis.memory.kept_for_backward import (
     has_backward_pass,
     kept_buffers,
 )
-from tpu_profile_plugin.units import GIB, MIB
+from tpu_profile_plugin.units import MIB
 
 KEPT_BUFFER_SHARE, KEPT_SHARE = 0.1, 0.25
 """Least share of the peak for the buffers of one line, and for all these lines together. Every training program keeps
 some buffers, and recomputing them costs time."""
 NEEDED_SHARE = 0.25
 """Below this share of the device's memory a peak leaves room to grow: freeing memory gains little."""
-UNKNOWN_MEMORY = 4 * GIB
-"""Bytes that a device has at least, if it does not tell."""
 KEPT_LEAST_PEAK = 32 << 20
 """Bytes: programs with a smaller peak fit into any device many times over."""
 
@@ -67,7 +65,7 @@ def gather(host: HostView) -> Verdict:
         + most_in(kept.groups[0].label, kept.groups[0].size / kept.size, known="kind", where="for"),
         0,
         "no direct cost: memory that recomputing in the backward pass would free",
-        "high" if kept.peak >= NEEDED_SHARE * (capacity or UNKNOWN_MEMORY) and _is_much(kept) else "low",
+        "high" if kept.peak >= NEEDED_SHARE * capacity and _is_much(kept) else "low",
         _evidence(kept, host.name, share, capacity),
         ADVICE,
         (host.name,),
