@@ -111,3 +111,19 @@ def test_pipelines_beside_computation_on_one_processor_cost_half_of_it(threads, 
     found = finding("input_bound", "\n".join(text))
     start = "Input takes" if threads == 1 else "Devices wait"
     assert found["title"].startswith(f"{start} {share} of the step")
+
+
+@pytest.mark.parametrize(("us", "fires"), [(400, True), (300, False)])
+def test_a_pipeline_without_a_known_fault_from_a_fifth_of_the_step_on(us, fires):
+    """Each step waits 1 us for a buffer; the pool takes half of the time that it works."""
+    root = 'Iterator::Root {id=1, name=&"root"}'
+    stage = 'Iterator::Root::Prefetch {id=2, parent_id=1, name=&"prefetch:2"}'
+    text = tf_loop(f"0 1 IteratorGetNextOp::DoCompute\n0 1 {root}\n0 1 {stage}", "1 990 dense/MatMul:MatMul")
+    pool = "\n".join(f"{1000 * step + 200}us +{us}us decode/DecodePng:DecodePng" for step in range(4))
+    text = f"{text}\nline 30 tf_data_private_threadpool/0\n{pool}"
+    found = finding("input_bound", text)
+    assert (found is not None) == fires
+    if fires:
+        assert found["title"].startswith("Input takes 21.1% of the step")
+    else:
+        assert "prepared on the same processors" in reason("input_bound", text)

@@ -113,7 +113,8 @@ def gather(host: HostView) -> HostLoss | None:
     if slowest is not None:
         what, advice = said(slowest), advice_of(slowest)
     taken, harmless = by_part.sum() / max(all_ps, 1), ""
-    prepared = activity(name) != Activity.UPLOAD and (taken < ON_CPUS if slowest is None else not faulty(slowest))
+    known = slowest is not None and faulty(slowest)
+    prepared = activity(name) != Activity.UPLOAD and taken < ON_CPUS and not known
     if host.on_cpus and prepared:
         harmless = "Waits for input take {share} of the {base}; it is prepared on the same processors."
     high = taken >= INPUT_SHARE_HIGH or (slowest is not None and in_turn(slowest))
