@@ -17,7 +17,7 @@ from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
 from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED, GRAPH
 from tpu_profile_plugin.analysis.devices.model import Device, Op
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
-from tpu_profile_plugin.columns.arrays import I64, Bools
+from tpu_profile_plugin.columns.arrays import I32, I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 
 SMALL_PS = 20 * PS_PER_US
@@ -237,15 +237,25 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     optimizer, most_of = by_optimizer.most_common(1)[0]
     node = stacks.at(begin[small]) if len(stacks.node) else np.full(len(small), NOWHERE)
     optimizer = optimizer if 2 * most_of > len(small) else ""
-    spans, place = times_of(begin[small], until), _place(stacks, node, until - begin[small])
-    return SmallOps(spans, len(small) / steps, of_kinds, optimizer, place)
+    place = _place(stacks, node, device.ops, op[small], until - begin[small])
+    return SmallOps(times_of(begin[small], until), len(small) / steps, of_kinds, optimizer, place)
 
 
-def _place(stacks: Stacks, node: I64, ps: I64) -> str:
-    """The program's own function that launches more than half of a time, "" without one; `node`: what launched it."""
-    nodes, which = np.unique(node, return_inverse=True)
-    times = Counter[str]()
-    for one, of_node in zip(nodes.tolist(), sums_by(which.reshape(-1), ps, len(nodes)), strict=True):
-        times[launched_at(stacks, one)] += int(of_node)
+def _place(stacks: Stacks, node: I64, ops: Sequence[Op], op: I32, ps: I64) -> str:
+    """The program's own function that launches more than half of a time, "" without one; `node`: what launched it.
+
+    Ops of the backward pass are where most time of the module that they are named after is in the forward pass.
+    """
+    pairs, which = np.unique(np.stack([node, op]), axis=1, return_inverse=True)
+    forward, backward = defaultdict[str, Counter[str]](Counter), Counter[tuple[str, str]]()
+    for (one, row), of_pair in zip(pairs.T.tolist(), sums_by(which.reshape(-1), ps, pairs.shape[1]), strict=True):
+        module, _, name = ops[row].name.removesuffix(PYTORCH_SUFFIX).rpartition("/")
+        if _BACKWARD.search(name):
+            backward[module, launched_at(stacks, one)] += int(of_pair)
+        else:
+            forward[module][launched_at(stacks, one)] += int(of_pair)
+    times = sum(forward.values(), Counter[str]())
+    for (module, place), of_module in backward.items():
+        times[max(forward[module], key=forward[module].__getitem__, default=place)] += of_module
     place, most = times.most_common(1)[0]
     return place if 2 * most > times.total() else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _GRADIENT, _PRODUCT, _UPDATE, _OF_LISTS = (
         r"Optimizer\.step#.*/aten::_(?:foreach|fused)_\w+_",
     )
 )
+_NODE = re.compile(rf"(?:\A|/)\w+Backward\d*(?:{PYTORCH_SUFFIX})?\Z")
 _SHARDED = re.compile(r"reduce_?scatter|fsdp", re.IGNORECASE)
 """Gradients have other shapes than what each rank updates."""
 
@@ -41,7 +43,8 @@ class UnreadGradients:
       gradients: how many are computed per update; unread: of these, how many have the shape of no updated parameter.
       largest: the largest of these shapes, "96 x 48"; "" without any.
       spans: when the thread of the backward pass computes these alone: after the last gradient that an update reads,
-        and matrix products with such a result.
+        matrix products with such a result, and all of a module of which only such are computed and whose input needs
+        no gradient, as a teacher's.
     """
 
     gradients: int
@@ -65,10 +68,14 @@ def unread_gradients(space: XSpace, plane: Plane) -> UnreadGradients | None:
     if not len(updated_ps) or len(unread) == len(computed) or not events.all_known(events.rows(_OF_LISTS)):
         return None
     which = [events.having(gradients, _first, shapes) for shapes in (computed.keys() - unread, unread)]
-    products = products[events.having(products, _result, unread)]
+    products, read = (products[events.having(products, _result, one)] for one in (unread, computed.keys() - unread))
+    modules = _without_readers(events, products, read)
     number, total = (round(sum(computed[one] for one in shapes) / len(updated_ps)) for shapes in (unread, computed))
     largest = " x ".join(map(str, max(unread, key=math.prod, default=())))
-    spans = join(_after_last(plane, updated_ps, gradients, which), times_of(*spans_at(plane, products)))
+    spans = join(
+        _after_last(plane, updated_ps, gradients, which),
+        times_of(*spans_at(plane, np.concatenate([products, modules]))),
+    )
     return UnreadGradients(total, number, largest, spans)
 
 
@@ -84,6 +91,10 @@ class _Events:
         """Events with such names, by begin."""
         rows = np.flatnonzero(np.array([bool(named.search(name)) for name in self.names], np.bool_)[self.metadata])
         return rows[np.argsort(self.plane.events.begin_ps[rows], kind="stable")]
+
+    def runs(self, name: str) -> int:
+        """How often something ran, though it is recorded twice, as a node of the backward pass and as a call of it."""
+        return len(times_of(*spans_at(self.plane, self.rows(re.compile(rf"{re.escape(name)}{PYTORCH_SUFFIX}\Z"))))[0])
 
     def counted(self, rows: I64) -> dict[Shape, int]:
         """How often each shape occurs among the first operands."""
@@ -102,6 +113,24 @@ class _Events:
         """Which events have operands of which one of these shapes is told."""
         matches: Bools = np.array([not shapes.isdisjoint(of(one)) for one in self.operands], np.bool_)[self.code[rows]]
         return matches
+
+
+def _without_readers(events: _Events, unread: I64, read: I64) -> I64:
+    """The backward pass of the module that all layers of unread gradients are in, if no gradient of it is read and the
+    first of these layers computes no other product, so that nothing before it gets a gradient.
+    """
+    names, metadata = events.names, events.metadata
+    products, mine, others = (
+        np.bincount(metadata[rows], minlength=len(names)) for rows in (events.rows(_PRODUCT), unread, read)
+    )
+    node = [name.rpartition("/")[0] for name in names]
+    layers = [row for row in np.flatnonzero(mine).tolist() if _NODE.search(node[row])]
+    module = posixpath.commonpath(["/" + node[row].rpartition("/")[0] for row in layers])[1:] if layers else ""
+    within = np.array([bool(module) and name.startswith(f"{module}/") for name in names], np.bool_)
+    ends = (row for row in layers if products[row] == mine[row] == events.runs(node[row]))
+    if others[within].any() or next(ends, None) is None:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero((within & [_NODE.search(name) is not None for name in names])[metadata])
 
 
 def _first(operands: Operands) -> list[Shape]:

@@ -113,6 +113,28 @@ def test_small_ops_are_of_the_function_that_launches_more_than_half_of_their_tim
     assert found.place == place
 
 
+@pytest.mark.parametrize(
+    ("back", "length", "place"),
+    [
+        ("Net_0/MulBackward0", 9, "train.py:3 f"),
+        ("Net_0/MulBackward0:PyTorch", 9, "train.py:3 f"),
+        ("Net_0/MulBackward0", 2, "train.py:3 f"),  # with the forward pass it is more than half
+        ("Net_0/mul", 9, "train.py:9 g"),
+        ("Other_0/MulBackward0", 9, "train.py:9 g"),  # of a module without forward pass
+    ],
+)
+def test_the_backward_pass_is_where_the_forward_pass_of_its_module_is(back, length, place):
+    calls = Stacks(
+        np.array([1000, 1100]) * US, np.array([1100, 1400]) * US, np.array([0, 1]), np.full(2, NOWHERE), np.arange(2),
+        ("$train.py:3 f", "$train.py:9 g"), np.array([True, True]), np.full(2, NOWHERE),
+    )  # fmt: skip
+    runs = (1000, 5, 0), (1060, 3, 1), (1120, length, 2), (1200, 3, 3)
+    ops = "Net_0/aten::mul", "aten::mul", back, "aten::add"
+    found = small_ops(device(*runs, ops=ops), (*NAMES, "aten::d"), WINDOW, 1, calls)
+    assert found is not None
+    assert found.place == place
+
+
 # Groups of rows: by the calls around ops.
 
 

@@ -103,3 +103,52 @@ def test_shapes_that_cannot_be_read(text: str) -> None:
 def test_shapes_of_operands() -> None:
     assert operand_shapes("[[8, 64], [], [[2], [3, 4]], null, [[]]]") == [[(8, 64)], [()], [(2,), (3, 4)], [], [()]]
     assert operand_shapes(f"[[-1], [{10**18}], [[x], [2]]]") == [[], [], [(2,)]]
+
+
+def distilling(
+    *, first: Any = ("dw",), last: Any = ("dw", "dx"), teacher: str = "Net_0/Teacher_0", batch: int = 16,
+    also: str = "Net_0/Student_0/Linear_0", once: bool = True,
+) -> bytes:  # fmt: skip
+    """Per step 300 us of a student's gradients, which are read, and 400 of a teacher's two layers in products of 100 us
+    each (`first` and `last`: which) and in sums of 50.
+    """
+    events: list[Event] = []
+
+    def layer(name: str, begin: float, products: Any, rows: int, columns: int) -> None:
+        node, length = f"{name}/AddmmBackward0", 100 * len(products) + 50
+        events.append(op(node, begin, length))
+        if once:
+            events.append(op(node, begin + 0.5, length - 1))
+        for number, product in enumerate(products):
+            shapes = [[rows, batch], [batch, columns]] if product == "dw" else [[batch, rows], [rows, columns]]
+            events.append(shaped(f"{node}/aten::mm", begin + 1 + 100 * number, 98, *shapes))
+
+    for number in range(4):
+        at = 1000.0 + LENGTH * number
+        events.append(step(number, at, LENGTH))
+        layer(f"{teacher}/Linear_1", at, last, 64, 32)
+        layer(f"{teacher}/Linear_0", at + 300, first, 64, 32)
+        events.append(shaped("torch::autograd::AccumulateGrad", at + 590, 5, [64, 32]))
+        layer(also, at + 600, ("dw",), 8, 64)
+        events.append(shaped("torch::autograd::AccumulateGrad", at + 760, 5, [8, 64]))
+        events.append(event("user_annotation", "Optimizer.step#Adam.step", at + 820, 100))
+        events.append(shaped("aten::addcdiv_", at + 825, 8, HEAD, HEAD, []))
+    return trace(*events)
+
+
+@pytest.mark.parametrize(
+    ("program", "share"),
+    [
+        pytest.param({}, 0.4, id="nothing before the teacher gets a gradient"),
+        pytest.param({"once": False}, 0.4, id="each node is recorded once"),
+        pytest.param({"first": ("dw", "dx")}, 0.196, id="what is before it does"),
+        pytest.param({"first": ("dw", "dw")}, 0.294, id="two gradients in a node"),
+        pytest.param({"teacher": "Teacher_0"}, 0.4, id="beside the student"),
+        pytest.param({"also": "Net_0/Teacher_0/Linear_2"}, 0.196, id="a layer of the same module is updated"),
+        pytest.param({"also": "Net_0/Teacher_01/Linear_2"}, 0.4, id="one of like name is"),
+        pytest.param({"teacher": ""}, 0.196, id="layers that are in no module"),
+        pytest.param({"last": ("dx",), "first": ("dw",)}, 0.15, id="one layer alone"),
+    ],
+)
+def test_the_whole_backward_pass_of_a_teacher(program: Any, share: float) -> None:
+    assert told("unread_gradients", distilling(**program))["share"] == pytest.approx(share, abs=0.002)

@@ -1,7 +1,8 @@
 """PyTorch's backward pass computes gradients of parameters that no optimizer updates.
 
-Fires if the backward pass after the last gradient that an optimizer reads, and the matrix products of other gradients
-without a reader, take at least {UNREAD_SHARE:.0%} of the step. Gradients and updated parameters are compared by their
+Fires if the backward pass after the last gradient that an optimizer reads, the matrix products of other gradients
+without a reader, and the rest of a module without any other whose input needs no gradient (a teacher, a frozen encoder)
+take at least {UNREAD_SHARE:.0%} of the step. Gradients and updated parameters are compared by their
 shapes, if these are recorded (`record_shapes=True`): what is frozen, but has the shape of what is not, is not seen.
 
 Exclude these parameters from the backward pass.
@@ -66,7 +67,8 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         title="{what}, which takes {share} of the {base}",
         label="The backward pass for them alone",
         formula="time of devices in the backward pass after the last gradient of an updated parameter, "
-        "and in matrix products of the size of a parameter that is not updated, per step",
+        "in matrix products of the size of a parameter that is not updated, and in a module of such parameters alone, "
+        "whose input needs no gradient, per step",
         nothing="No gradients and updates of known shapes recorded.",
         little="Gradients that no optimizer reads take {share} of the {base}.",
         least=UNREAD_SHARE,

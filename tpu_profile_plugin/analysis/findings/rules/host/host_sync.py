@@ -23,7 +23,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.code import HostCode, co
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import PARTS
+from tpu_profile_plugin.analysis.findings.part_advice import OFTEN, PARTS, REPEATED, led
 from tpu_profile_plugin.analysis.findings.places import event, lasting, shown
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.columns.arrays import I64
@@ -94,7 +94,7 @@ def gather(host: HostView) -> HostLoss | None:
         spans.by_part(host),
         f"{calls} in {shown(place)}" if place else calls,
         tuple(evidence),
-        ADVICE,
+        led(REPEATED, ADVICE) if count >= OFTEN else ADVICE,
         "high" if place else "medium",
         harmless="" if often and after * longer >= least else harmless,
     )
