@@ -24,6 +24,8 @@ SMALL_PS = 20 * PS_PER_US
 """An op that takes less than this does less than it costs to call it."""
 SHORT_PS, OFTEN = 50 * PS_PER_US, 100
 """So short, on average, are ops of a loop in Python, if so many of one kind run in a step; and the code between ops."""
+LEAST_FORWARD = 4
+"""Small ops of a module's backward pass count if at most so many of them come on a small one of its forward pass."""
 NEARLY_ALL = 0.9
 """A range with so much of another's time stands for it; one with as much of all ops' tells nothing."""
 LEAST_RANGE = 0.05
@@ -175,6 +177,12 @@ def _optimizer(op: Op) -> str:
     return match["name"] if match else ""
 
 
+def _backward_of(op: Op) -> str | None:
+    """The module that an op of PyTorch's backward pass is named after; None for other ops."""
+    module, _, name = op.name.rpartition("/")
+    return module if _BACKWARD.search(name) else None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallOps:
     """Small ops of a device that are launched one by one, with the code between them.
@@ -222,7 +230,13 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     mean = np.asarray(sums_by(kind, end - begin, len(names)), np.int64) / np.maximum(count, 1)
     often = (count >= OFTEN * steps) & (mean < SHORT_PS)
     compiled = np.array([name == GRAPH or _AROUND_GRAPH.match(name) is not None for name in names], np.bool_)
-    small = np.flatnonzero(((end - begin < SMALL_PS) | often[kind]) & ~compiled[kind])
+    short = ((end - begin < SMALL_PS) | often[kind]) & ~compiled[kind]
+    # The backward pass of a library's op, as of a recurrent layer, is no loop of the program.
+    forward, modules = Counter[str](), [_backward_of(one) for one in device.ops]
+    for one, module, runs_of in zip(device.ops, modules, np.bincount(op[short], minlength=len(modules)), strict=True):
+        weight = LEAST_FORWARD if module is None else -1
+        forward[one.name.rpartition("/")[0]] += weight * int(runs_of)
+    small = np.flatnonzero(short & np.array([one is None or forward[one] >= 0 for one in modules], np.bool_)[op])
     if not len(small):
         return None
     reached = np.maximum.accumulate(end)
@@ -249,11 +263,10 @@ def _place(stacks: Stacks, node: I64, ops: Sequence[Op], op: I32, ps: I64) -> st
     pairs, which = np.unique(np.stack([node, op]), axis=1, return_inverse=True)
     forward, backward = defaultdict[str, Counter[str]](Counter), Counter[tuple[str, str]]()
     for (one, row), of_pair in zip(pairs.T.tolist(), sums_by(which.reshape(-1), ps, pairs.shape[1]), strict=True):
-        module, _, name = ops[row].name.removesuffix(PYTORCH_SUFFIX).rpartition("/")
-        if _BACKWARD.search(name):
+        if (module := _backward_of(ops[row])) is not None:
             backward[module, launched_at(stacks, one)] += int(of_pair)
         else:
-            forward[module][launched_at(stacks, one)] += int(of_pair)
+            forward[ops[row].name.rpartition("/")[0]][launched_at(stacks, one)] += int(of_pair)
     times = sum(forward.values(), Counter[str]())
     for (module, place), of_module in backward.items():
         times[max(forward[module], key=forward[module].__getitem__, default=place)] += of_module
