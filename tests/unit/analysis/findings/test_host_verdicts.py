@@ -147,6 +147,173 @@ def test_the_program_that_most_waits_are_for(monkeypatch, us, inner, name, told)
     assert launch_bound._launched(SimpleNamespace(blame=SimpleNamespace(op=op, by_part=by_part))) == told
 
 
+def parts(**us):
+    """Time by part of the time budget, `idle_launch=60`."""
+    found = np.zeros(len(CATEGORIES) + 1, np.int64)
+    for name, each in us.items():
+        found[CATEGORIES.index(name)] = each * US
+    return found
+
+
+def waits_for_launches(
+    monkeypatch, us, *, code=None, synced=False, calls=0, scheduled=0, uncompiled=None, program="", by="",
+    optimizer=("", 0.0), kernels=None, ops=(), per="step",
+):  # fmt: skip
+    """What a host with two steps of 1000 us on two devices, from 500 and from 2000 us on, loses to launches.
+
+    Args:
+      us: waits per step and device.
+      code: us of slow code in launches, and of short code between two of them.
+      synced: results are waited for; calls: of TensorFlow; scheduled: parts of its graphs per step.
+      uncompiled: launches one by one; program: the one that most waits are for; by: the function that launches.
+      optimizer: the one with most kernels, and its share; kernels: how many, and how many of them are tiny.
+      ops: names of those of a device.
+    """
+    begin = np.array([[500, 500], [2000, 2000]]) * US
+    time = type("Times", (), {"shape": (2, 2), "__getitem__": lambda self, part: np.array(us) * US})()
+    spans = None
+    if code is not None:
+        slow, launching = (SimpleNamespace(by_part=lambda host, found=found: found) for found in code)
+        spans = SimpleNamespace(slow=slow, launching=launching, fetched=3)
+    told = {
+        "code_of": spans, "launched_by": uncompiled, "is_uncompiled": uncompiled is not None, "synced": synced,
+        "calls_of": SimpleNamespace(calling=lambda points: by), "_calls": calls, "_scheduled": scheduled,
+        "_long": False, "_launched": program, "_kernels": [], "_optimizer_launches": optimizer,
+    }  # fmt: skip
+    for name, answer in told.items():
+        monkeypatch.setattr(launch_bound, name, lambda *_, answer=answer: answer)
+    known = () if kernels is None else (None, SimpleNamespace(launches=kernels[0], tiny=kernels[1]))
+    device = SimpleNamespace(ops=[SimpleNamespace(name=name) for name in ops])
+    host = SimpleNamespace(
+        name="h0", per=per, steps=SimpleNamespace(begin_ps=begin, end_ps=begin + STEP), devices=(device, device),
+        budget=SimpleNamespace(time_ps=time), communication=SimpleNamespace(launches=known),
+        time=SimpleNamespace(takes_part=np.array([[True, True], [True, False]]), cells=4, base_ps=STEP),
+        summary=SimpleNamespace(device=None),
+    )  # fmt: skip
+    return launch_bound.gather(host)
+
+
+def test_launches_of_hosts_without_steps_or_devices():
+    time = SimpleNamespace(shape=(4, 2))
+    assert launch_bound.gather(SimpleNamespace(steps=None, budget=SimpleNamespace(time_ps=time))) is None
+    for shape in ((0, 2), (4, 0)):
+        host = SimpleNamespace(steps=(), budget=SimpleNamespace(time_ps=SimpleNamespace(shape=shape)))
+        assert launch_bound.gather(host) is None
+
+
+@pytest.mark.parametrize(
+    ("us", "code", "told"),
+    [
+        # The last device takes no part in the second step; 600 us are 15% of four times 1000.
+        ([[100, 200], [300, 900]], None, (600, 0, True)),
+        ([[100, 200], [299, 900]], None, (599, 0, False)),
+        # Slow code in launches is no launch, short code between two of them is.
+        ([[300, 300], [100, 0]], ({"idle_launch": 100, "idle_host": 70}, {}), (600, 0, True)),
+        ([[300, 300], [100, 0]], ({"idle_launch": 101}, {}), (599, 0, False)),
+        ([[300, 200], [0, 0]], ({"idle_launch": 40}, {"idle_launch": 30, "idle_host": 110}), (490, 110, True)),
+    ],
+)
+def test_the_least_time_that_is_lost_to_launches(monkeypatch, us, code, told):
+    code = code and tuple(parts(**one) for one in code)
+    loss = waits_for_launches(monkeypatch, us, code=code, program="PjitFunction(f)")
+    launches, glue, late = told
+    assert loss.by_part.tolist() == parts(idle_launch=launches, idle_host=glue).tolist()
+    assert loss.what == (", most of it in PjitFunction(f)" if late else "")
+    assert loss.evidence[0].label == ("Most of it in" if late else "Length of the step that loses most")
+    synced = waits_for_launches(monkeypatch, us, code=code or (parts(), parts()), synced=True)
+    assert bool(synced.harmless) == late
+
+
+@pytest.mark.parametrize(
+    ("us", "window"), [([[0, 300], [299, 900]], "0,2500000000"), ([[0, 300], [301, 900]], "1000000000,4000000000")]
+)
+def test_the_step_that_loses_most_to_launches(monkeypatch, us, window):
+    """Of the device that loses most; the last one takes no part in the second step."""
+    longest = waits_for_launches(monkeypatch, us).evidence[-1]
+    assert (longest.label, longest.value) == ("Length of the step that loses most", 1.0)
+    assert longest.query["window"] == window
+    assert waits_for_launches(monkeypatch, us, per="recording").evidence[-1].label == "Length of the recording"
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "confidence"),
+    [
+        ({"kernels": (8, 4)}, "; most kernels are shorter than 10 us", "high"),
+        ({"kernels": (9, 4)}, "", "medium"),
+        ({"optimizer": ("Adam", 0.5)}, "; 50% of the kernels are of the optimizer Adam", "medium"),
+        ({"optimizer": ("Adam", 0.49)}, "", "medium"),
+        ({"scheduled": 1200, "calls": 9}, "; TensorFlow schedules 1,200 small ops per step one by one", "medium"),
+        (
+            {"scheduled": 1200, "calls": 9, "ops": ("MatMul", "gradient_tape/rnn/while/body/Add", "while/x")},
+            "; TensorFlow schedules 1,200 small ops per step one by one, in the loop rnn/while",
+            "medium",
+        ),
+        ({"uncompiled": launched(50)}, ": 50 programs per step, one by one", "medium"),
+        ({"uncompiled": launched(50, eager=True), "by": "$t.py:3 f"}, ": 50 eager ops per step, one by one by t.py:3 f",
+         "medium"),
+        ({"program": "f(x)", "kernels": (8, 4)}, ", most of it in f(x); most kernels are shorter than 10 us", "high"),
+    ],
+)  # fmt: skip
+def test_why_launches_take_long(monkeypatch, given, what, confidence):
+    """The kernels are those of the device with most of the waits."""
+    loss = waits_for_launches(monkeypatch, [[0, 600], [0, 0]], **given)
+    assert (loss.what, loss.confidence) == (what, confidence)
+    if what and "optimizer" in given:
+        kernels = next(one for one in loss.evidence if one.label.startswith("Kernels of Adam"))
+        assert (kernels.value, kernels.unit, kernels.query) == (50.0, "%", {"filter": "Adam"})
+
+
+@pytest.mark.parametrize(
+    ("calls", "scheduled", "harmless"), [(0, 0, False), (2, 0, False), (1, 0, True), (1, 1000, False)]
+)
+def test_calls_of_tensorflow_on_cpus(monkeypatch, calls, scheduled, harmless):
+    """600 us, which are 300 in each of two calls."""
+    loss = waits_for_launches(monkeypatch, [[0, 600], [0, 0]], calls=calls, scheduled=scheduled)
+    assert bool(loss.harmless) == harmless
+    if harmless:
+        assert "0.6 ms in each" in loss.harmless
+
+
+@pytest.mark.parametrize(
+    ("inside", "found"),
+    [(1998, 0), (2000, 1000), (2002, 1001)],  # of two steps
+)
+def test_parts_of_graphs_that_tensorflow_schedules(inside, found):
+    begin = np.concatenate([np.linspace(100, 199, inside - 500), np.linspace(300, 399, 500), [99, 200, 400]])
+    metadata = np.append(np.ones(len(begin), np.int64), 0)
+    plane = SimpleNamespace(
+        events=SimpleNamespace(begin_ps=np.append(begin, 150).astype(np.int64), metadata=metadata),
+        event_metadata=SimpleNamespace(names=("ExecutorState::Schedule", "ExecutorState::Process")),
+    )
+    since = np.array([[100], [300]])
+    steps = type("Steps", (), {"begin_ps": since, "end_ps": since + 100, "__len__": lambda self: 2})()
+    assert launch_bound._scheduled(SimpleNamespace(plane=plane, steps=steps)) == found
+    assert launch_bound._scheduled(SimpleNamespace(plane=None, steps=steps)) == 0
+    assert launch_bound._scheduled(SimpleNamespace(plane=plane, steps=None)) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "starts", "launches", "calls"),
+    [
+        ("cpu", 0, [100, 150, 199, 300, 250, 99, 400], 4),
+        ("cpu", 0, [99, 200], 1),
+        ("cpu", 3, [100], 0),  # its runs tell when work begins
+        ("gpu", 0, [100], 0),
+    ],
+)
+def test_calls_of_devices_that_do_not_record_when_work_begins(kind, starts, launches, calls):
+    since = np.array([[7, 100], [7, 300]])
+    device = SimpleNamespace(kind=kind, starts=np.zeros(starts))
+    time = SimpleNamespace(launch=(np.array(launches), None))
+    host = SimpleNamespace(
+        steps=SimpleNamespace(begin_ps=since, end_ps=since + 100), devices=(None, device),
+        reader=SimpleNamespace(time=time),
+    )  # fmt: skip
+    assert launch_bound._calls(host, 1) == calls
+    host.steps = None
+    assert launch_bound._calls(host, 1) == 0
+
+
 # Parts of programs on the host, and eager ops.
 
 
