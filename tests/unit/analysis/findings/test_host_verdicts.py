@@ -414,6 +414,20 @@ def test_what_holds_a_lock_ends_when_the_wait_does(monkeypatch, name, calls, tol
     assert found == (name if told else "")
 
 
+@pytest.mark.parametrize(("late", "told"), [(2, False), (3, True), (4, True)])
+def test_more_than_half_of_the_waits_end_with_it(monkeypatch, late, told):
+    waits = [*WAITS, (60, 65)]
+    calls = [(0, REFRESH, begin, end - (0 if i < late else 1.1)) for i, (begin, end) in enumerate(waits)]
+    assert holding(monkeypatch, waits, *calls) == (REFRESH if told else "")
+
+
+@pytest.mark.parametrize(("before", "told"), [(1.9, True), (2.0, True), (2.1, False)])
+def test_a_tenth_of_a_long_wait_is_soon_enough(monkeypatch, before, told):
+    waits = [(begin, begin + 20) for begin in (10, 40, 70)]
+    calls = [(0, REFRESH, begin, end - before) for begin, end in waits]
+    assert holding(monkeypatch, waits, *calls) == (REFRESH if told else "")
+
+
 @pytest.mark.parametrize(("more", "told"), [(6, True), (7, False)])
 def test_what_ends_all_the_time_ends_with_a_wait_by_chance(monkeypatch, more, told):
     """Two ends for each wait, of one thread, beside that of the wait itself."""
