@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from builders.profiles.planted import cpu, evidence, finding, reason, tf_loop
+
+from tpu_profile_plugin.analysis.findings.rules.host import busy_thread
+
+MS = 10**9
 
 MAIN, OPS = "0 995 $train.py:5 step\n0 10 PjitFunction(f)", "10 900 dot.1"
 
@@ -127,3 +134,62 @@ def test_a_pipeline_without_a_known_fault_from_a_fifth_of_the_step_on(us, fires)
         assert found["title"].startswith("Input takes 21.1% of the step")
     else:
         assert "prepared on the same processors" in reason("input_bound", text)
+
+
+# The rule on typed-in threads: ten steps of 1 ms, from 20 ms on, 10 ms apart.
+
+
+def taken(monkeypatch, working, threads, *, steps=10, cpus=True, plane="", traced=True, locked=False):
+    """What other threads take; `working`: us without waiting per thread; `threads`: which polls, in each step."""
+    begin = (20 + 10 * np.arange(steps)) * MS
+    calls = np.where(np.array(threads) >= 0, 6 + np.arange(len(threads)), 500)
+    others = SimpleNamespace(
+        busiest=lambda begin, end, per_ms: (np.array(threads), calls),
+        working_ps=lambda begin, end: np.array(working, np.int64) * MS // 1000,
+        function=lambda which, begin, end: f"$serve.py:{which} f{begin // MS}_{end // MS}",
+    )
+    told = {"calls_of": SimpleNamespace(main=SimpleNamespace(traced=traced)), "other_threads": others}
+    for name, answer in told.items():
+        monkeypatch.setattr(busy_thread, name, lambda host, answer=answer: answer)
+    monkeypatch.setattr(busy_thread.python_lock, "gather", lambda host: object() if locked else None)
+    asked = []
+    host = SimpleNamespace(
+        name="h0", marks=(begin, begin + MS), on_cpus=cpus, plane=plane,
+        beside=lambda times, unknown: asked.append((times[0].tolist(), unknown)) or np.array([3, 4]),
+    )  # fmt: skip
+    return busy_thread.gather(host), asked
+
+
+SILENT = [-1] * 10
+
+
+@pytest.mark.parametrize(
+    ("working", "threads", "what"),
+    [
+        ([100, 7000], SILENT, "serve.py:1 f20_111"),  # 70% of the ten ms
+        ([100, 6999], SILENT, None),
+        ([], SILENT, None),
+        # 6, 7, ... 12 calls in seven of the steps, most of which one thread makes
+        ([100, 200, 300], [2, 1, 2, 0, 2, 0, 2, -1, -1, -1], "serve.py:2 f20_111, 6 calls per ms"),
+        ([100, 200, 300], [0, 1, 0, 0, 2, 0, 2, -1, -1, -1], "serve.py:0 f20_111, 6 calls per ms"),
+        ([100, 200, 300], [2, 1, 2, 0, 2, 0, -1, -1, -1, -1], None),
+        ([100, 7000, 300], [2, 1, 2, 0, 2, 0, 2, -1, -1, -1], "serve.py:1 f20_111"),
+    ],
+)
+def test_a_thread_that_is_busy_in_most_of_the_steps(monkeypatch, working, threads, what):
+    loss, asked = taken(monkeypatch, working, threads)
+    assert (loss and loss.what) == what
+    if what:
+        assert loss.ps == 7
+        which = int(what[9])
+        assert [one.value for one in loss.evidence] == [what.partition(",")[0], working[which] / 100]
+        assert loss.evidence[0].query["window"] == f"0,{202 * MS}"
+        assert asked == [([(20 + 10 * step) * MS for step in range(10)], True)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"cpus": False}, {"plane": None}, {"traced": False}, {"locked": True}, {"steps": 0}],
+)
+def test_where_no_thread_takes_anything(monkeypatch, given):
+    assert taken(monkeypatch, [0, 9000], SILENT, **given) == (None, [])
