@@ -11,10 +11,14 @@ from builders.profiles.planted import cpu, evidence, finding, findings, reason, 
 
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
+from tpu_profile_plugin.analysis.findings.evidence.host.calls import NamedPart, tree_of
 from tpu_profile_plugin.analysis.findings.evidence.host.code import Idle
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
-from tpu_profile_plugin.analysis.findings.lost import within
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss
+from tpu_profile_plugin.analysis.findings.lost import Lost, within
 from tpu_profile_plugin.analysis.findings.model import Advice, Finding
+from tpu_profile_plugin.analysis.findings.part_advice import HOST
 from tpu_profile_plugin.analysis.findings.rules.host import slow_host_code
 
 
@@ -490,3 +494,256 @@ def test_what_idle_spans_follow():
     )
     names, which = slow_host_code._before(SimpleNamespace(devices=devices), stacks, spans)
     assert [names[i] for i in which] == ["", "add", "add", "mul", "mul", "mul", "mul", "g", "g"]
+
+
+def test_a_call_that_began_with_the_recording_may_be_followed():
+    stacks = Stacks(
+        numbers(0, 200), numbers(50, 220), numbers(0, 1), numbers(NOWHERE, NOWHERE), numbers(0, 1), ("f", "g"),
+        np.zeros(2, np.bool_), numbers(0, NOWHERE),
+    )  # fmt: skip
+    spans = Idle(numbers(60, 70, 230), numbers(65, 80, 240), numbers(0, 0, 0))
+    names, which = slow_host_code._before(SimpleNamespace(devices=(runs_of((0, 30, 1)),)), stacks, spans)
+    assert [names[i] for i in which] == ["f", "f", "mul"]
+
+
+@pytest.mark.parametrize(("uploads", "sent"), [((20,), False), ((20, 50), True), ((51,), False)])
+def test_uploads_after_half_of_the_spans_are_not_most(uploads, sent):
+    host = SimpleNamespace(reader=SimpleNamespace(time=SimpleNamespace(upload=(numbers(*uploads),))))
+    assert slow_host_code._sent(host, Idle(numbers(10, 40), numbers(20, 50), numbers(0, 1))) == sent
+
+
+@pytest.mark.parametrize(
+    ("steps", "spans", "found"),
+    [
+        # (begin, length, call before it) of each; a quarter of the steps may have less.
+        (5, [(10, 40, 0), (110, 40, 0), (210, 40, 0), (310, 40, 0), (410, 10, 0)], (5 * 40, "f (1 per step)")),
+        (4, [(10, 40, 0), (110, 40, 0), (210, 40, 0), (310, 40, 0)], (0.0, "")),
+        (
+            5,
+            [(5, 40, 0), (110, 30, 0), (120, 10, 0), (210, 40, 0), (310, 40, 0), (420, 40, 0)],
+            (5 * 40, "f (1 per step)"),
+        ),
+        # Calls with a tenth of all are told, the largest first.
+        (
+            5,
+            [(100 * i + at, *one) for i in range(5) for at, *one in ((1, 10, 2), (30, 60, 1), (70, 30, 0))],
+            (5 * 100, "g (1 per step), f (1 per step), h (1 per step)"),
+        ),
+        (
+            5,
+            [(100 * i + at, *one) for i in range(5) for at, *one in ((1, 9, 2), (30, 60, 1), (70, 31, 0))],
+            (5 * 100, "g (1 per step), f (1 per step)"),
+        ),
+        (
+            5,
+            [(100 * i + at, 10, name) for i in range(5) for at, name in ((1, 3), (20, 0), (40, 0), (60, 3), (80, 3))],
+            (5 * 50, "f (2 per step)"),  # nothing is known before the others
+        ),
+    ],
+)  # fmt: skip
+def test_calls_that_idle_time_follows_regularly(monkeypatch, steps, spans, found):
+    """Of the calls f, g, h, and none, in steps of 100."""
+    begin, length, name = (numbers(*column) for column in zip(*spans, strict=True))
+    monkeypatch.setattr(slow_host_code, "_before", lambda host, stacks, spans: (["f", "g", "h", ""], name))
+    host = SimpleNamespace(windows=(np.arange(steps) * 100, np.arange(steps) * 100 + 100))
+    assert slow_host_code._regular(host, None, Idle(begin, begin + length, begin * 0)) == found
+
+
+TREE = Stacks(
+    numbers(10, 20, 30, 40, 50), numbers(19, 29, 39, 49, 59), numbers(0, 1, 2, 3, 4),
+    numbers(NOWHERE, 0, NOWHERE, 2, NOWHERE), numbers(0, 1, 2, 1, 1),
+    ("$train.py:5 step", "PjitFunction(f)", "$a.py:2 g"), np.array([True, False, True]), np.full(5, NOWHERE),
+)  # fmt: skip
+"""A function that launches, from 10 to 29; another one, from 30 to 49; a launch from 50 to 59 in no function."""
+
+
+@pytest.mark.parametrize(
+    ("at", "launching"),
+    [
+        ([25] * 50, [True, True, False, False, False]),
+        # A fiftieth of them; the call itself is not told apart from its function
+        ([25] * 49 + [45], [True, True, True, True, False]),
+        ([25] * 50 + [45], [True, True, False, False, False]),
+        ([25] * 50 + [55] * 2, [True, True, False, False, True]),
+        ([15, 45, 99, 99, 99], [True, True, True, True, False]),
+        ([99] * 5, [False] * 5),
+    ],
+)
+def test_functions_that_launch(at, launching):
+    """Nothing is launched by what is outside of calls."""
+    calls = tree_of(SimpleNamespace(names=TREE.names), TREE)
+    ops = SimpleNamespace(at_ps=numbers(*at))
+    assert slow_host_code._launching(calls, ops).tolist() == [*launching, False]
+
+
+@pytest.mark.parametrize(
+    ("thread", "evaluates"), [([50, 50, 0], False), ([49, 51, 0], True), ([0, 51, 49], True), ([0, 30, 70], False)]
+)
+def test_evaluation_that_is_the_program_itself(monkeypatch, thread, evaluates):
+    """More than half of the thread's time; the second call is for evaluation."""
+    purpose = np.array([Purpose.UNKNOWN, Purpose.EVALUATION, Purpose.CHECKPOINT, Purpose.UNKNOWN], np.uint8)
+    monkeypatch.setattr(slow_host_code, "blame_of_calls", lambda host: SimpleNamespace(thread_ps=numbers(*thread)))
+    most = NamedPart(Purpose.UNKNOWN, "f", "", "f", np.zeros(4, np.bool_), 5)
+    silent = []
+    monkeypatch.setattr(slow_host_code, "named_part", lambda host, node, ps, one: silent.append(one) or most)
+    code = SimpleNamespace(calls=SimpleNamespace(purpose=purpose))
+    assert slow_host_code._most(code, None, numbers(0), numbers(9)) is most
+    assert (Purpose.EVALUATION in silent[0]) == evaluates
+
+
+@pytest.mark.parametrize(
+    ("batching", "purpose"), [((15, 70), Purpose.QUEUE), ((14, 70), Purpose.BATCHING), ((0, 0), Purpose.QUEUE)]
+)
+def test_waits_for_a_batch_of_requests(monkeypatch, batching, purpose):
+    """More than half of the waits for a queue from 10 to 30 and, while devices wait, from 60 to 90."""
+    monkeypatch.setattr(slow_host_code, "blame_of_calls", lambda host: SimpleNamespace(thread_ps=numbers(9)))
+    most = NamedPart(Purpose.QUEUE, "f", "", "f", np.zeros(2, np.bool_), 5)
+    monkeypatch.setattr(slow_host_code, "named_part", lambda *_: most)
+    calls = SimpleNamespace(
+        purpose=np.array([Purpose.QUEUE, 0], np.uint8), times=lambda nodes: (numbers(10, 50, 200), numbers(30, 90, 300))
+    )
+    code = SimpleNamespace(calls=calls, slow=Idle(numbers(0, 60), numbers(40, 110), numbers(0, 0)))
+    host = SimpleNamespace(
+        reader=SimpleNamespace(time=SimpleNamespace(batching=(numbers(batching[0]), numbers(batching[1]))))
+    )
+    if batching == (0, 0):
+        host.reader.time.batching = numbers(), numbers()
+    assert slow_host_code._most(code, host, numbers(0), numbers(9)).purpose == purpose
+
+
+def slow(
+    monkeypatch, spans, *, unknown=(), traced=True, most=("f", 100, "f", 100), ops=None, gap=0, cpus=False,
+    regular=(0.0, ""), length=1000, often=0.0, purpose=Purpose.UNKNOWN, launching=(),
+):  # fmt: skip
+    """What slow code costs a host.
+
+    Args:
+      spans: idle time in code as (begin, end), each in a call of its own; unknown: without any event.
+      most: the function with most of it, its time, its innermost call, and the time of that.
+      ops: there are programs that are not compiled, the gaps between which may be so long; launching: the calls that
+        launch them.
+      regular: how much all steps have of `length`, and what it follows; often: calls per step.
+    """
+    name, ps, inner, inner_ps = most
+    named = NamedPart(purpose, name, "", inner, np.ones(9, np.bool_), ps, inner_ps)
+    begins = numbers(*(begin for begin, _ in spans))
+    calls = SimpleNamespace(
+        main=SimpleNamespace(traced=traced), times=lambda nodes: (begins, begins + 1), per_step=lambda *_: often,
+        stacks=SimpleNamespace(at=lambda middle: np.searchsorted(begins, middle, side="right") - 1),
+    )  # fmt: skip
+    slow, other = (
+        Idle(numbers(*(one[0] for one in of)), numbers(*(one[1] for one in of)), np.zeros(len(of), np.int64))
+        for of in (spans, unknown)
+    )
+    code = SimpleNamespace(
+        slow=slow, unknown=other, calls=calls, length_ps=length, within=lambda spans: (numbers(0), numbers(9))
+    )
+    launches = np.array([i in launching for i in range(len(spans) + 1)])
+    told = {
+        "code_of": code, "_most": named, "holding": "", "_after_wait": "", "_regular": regular, "_sent": False,
+        "longest_gap_ps": gap, "_launching": launches,
+    }  # fmt: skip
+    for one, answer in told.items():
+        monkeypatch.setattr(slow_host_code, one, lambda *_, answer=answer: answer)
+    monkeypatch.setattr(slow_host_code.python_lock, "gather", lambda host: None)
+
+    def by_part(spans, parts):
+        found = np.zeros(len(CATEGORIES) + 1, np.int64)
+        found[CATEGORIES.index("idle_host")] = sum(int((end - begin).sum()) for begin, end in spans)
+        return found
+
+    host = SimpleNamespace(
+        name="h0", devices=(0,), steps=(), windows=(), on_cpus=cpus, by_part=by_part,
+        summary=SimpleNamespace(frameworks=("JAX",)),
+    )  # fmt: skip
+    return slow_host_code.slow_code(host, ops)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "traced", "ps"),
+    [([(50, 80)], False, 30), ([(50, 81)], False, 31), ([(50, 81)], True, 30), ([(50, 60), (70, 91)], False, 31)],
+)
+def test_idle_time_without_events_counts_if_it_is_more(monkeypatch, unknown, traced, ps):
+    """Than the 30 with an event; where functions are known, only code counts."""
+    loss = slow(monkeypatch, [(100, 130)], unknown=unknown, traced=traced)
+    assert loss.ps == ps
+    window = next(one.query["window"] for one in loss.evidence if one.label == "Longest wait")
+    longest = max(
+        [(100, 130)] if ps == 30 and (traced or unknown == [(50, 80)]) else unknown, key=lambda one: one[1] - one[0]
+    )
+    begin, end = longest
+    assert window == f"{2 * begin - end},{2 * end - begin}"
+
+
+@pytest.mark.parametrize(
+    ("gap", "launching", "ps"),
+    [(20, (), 60), (21, (), 40), (41, (), None), (20, (1,), 20), (20, (0, 1), None)],
+)
+def test_code_between_operations_that_are_not_compiled(monkeypatch, gap, launching, ps):
+    """Spans of 20, 40 and 0; shorter ones, and those in functions that launch, do not count."""
+    loss = slow(monkeypatch, [(10, 30), (50, 90)], ops=object(), gap=gap, launching=launching)
+    assert (loss and loss.ps) == ps
+    assert slow(monkeypatch, [(10, 30), (50, 90)], gap=gap, launching=launching).ps == 60
+
+
+@pytest.mark.parametrize(
+    ("most", "label"),
+    [
+        (("f", 100, "g", 51), "Most of it in"),
+        (("f", 100, "g", 50), "The call with the largest part"),
+        (("f", 0, "g", 0), "The call with the largest part"),
+        (("f", 100, "f", 100), None),
+    ],
+)
+def test_the_call_with_most_of_a_function(monkeypatch, most, label):
+    labels = [one.label for one in slow(monkeypatch, [(10, 30)], most=most).evidence if one.value == "g"]
+    assert labels == ([label] if label else [])
+
+
+@pytest.mark.parametrize(
+    ("cpus", "regular", "after", "confidence"),
+    [
+        (True, 200, "f (2 per step)", "medium"),  # a fifth of 1000
+        (True, 199, "f (2 per step)", "low"),
+        (True, 200, "", "low"),
+        (False, 200, "f (2 per step)", "low"),
+    ],
+)
+def test_idle_time_that_is_the_programs_own(monkeypatch, cpus, regular, after, confidence):
+    loss = slow(monkeypatch, [(10, 30)], most=("", 0, "", 0), cpus=cpus, regular=(regular, after))
+    assert loss.confidence == confidence
+    assert loss.what.endswith(after if confidence == "medium" else "after")
+    assert [one.value for one in loss.evidence if one.label == "It follows"] == ([after] if after else [])
+
+
+@pytest.mark.parametrize(("often", "counted"), [(19.9, False), (20, True)])
+def test_calls_that_are_counted(monkeypatch, often, counted):
+    loss = slow(monkeypatch, [(10, 30)], most=("$train.py:5 f", 20, "$train.py:5 f", 20), often=often)
+    assert any(one.label == "Calls per step" for one in loss.evidence) == counted
+    assert loss.advice.general.startswith("This runs many times per step") == counted
+
+
+@pytest.mark.parametrize(
+    ("devices", "what", "title", "formula"),
+    [
+        (True, "wait for x", "Devices wait for x", "one event of the main thread covers"),
+        (True, f"{slow_host_code._IDLE} f", "Devices idle 50.0% of the step in code", "no event of the main thread"),
+        (False, ": f", "Code outside of TensorFlow takes 50.0% of the step: f", "outside of calls into TensorFlow"),
+    ],
+)
+def test_what_code_costs(devices, what, title, formula):
+    def loss(ps, what):
+        by_part = np.zeros(len(CATEGORIES) + 1, np.int64)
+        by_part[0] = ps
+        return HostLoss(by_part, what, (), HOST)
+
+    run = SimpleNamespace(
+        has_devices=devices, base="step", per="step", located=lambda by_part: Lost(5.0, 0.5, ()),
+        present=lambda gathered: [(one, f"h{i}") for i, one in enumerate(gathered) if one is not None],
+    )  # fmt: skip
+    found = slow_host_code.judge(run, [loss(3, "small"), None, loss(5, what), loss(4, "small")])
+    assert found.title.startswith(title)
+    assert formula in found.formula
+    assert found.hosts == ("h2",)
+    silent = slow_host_code.judge(run, [None])
+    assert silent.looked == devices
