@@ -24,8 +24,9 @@ SMALL_PS = 20 * PS_PER_US
 """An op that takes less than this does less than it costs to call it."""
 SHORT_PS, OFTEN = 50 * PS_PER_US, 100
 """So short, on average, are ops of a loop in Python, if so many of one kind run in a step; and the code between ops."""
-LEAST_FORWARD = 4
-"""Small ops of a module's backward pass count if at most so many of them come on a small one of its forward pass."""
+MOST_BACKWARD = 50
+"""Ops of a module's backward pass per op of its forward pass: there are up to six, and 16 with activation checkpoints;
+of a recurrent layer of a library, which is one op in the forward pass, over a hundred."""
 NEARLY_ALL = 0.9
 """A range with so much of another's time stands for it; one with as much of all ops' tells nothing."""
 LEAST_RANGE = 0.05
@@ -232,11 +233,11 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     compiled = np.array([name == GRAPH or _AROUND_GRAPH.match(name) is not None for name in names], np.bool_)
     short = ((end - begin < SMALL_PS) | often[kind]) & ~compiled[kind]
     # The backward pass of a library's op, as of a recurrent layer, is no loop of the program.
-    forward, modules = Counter[str](), [_backward_of(one) for one in device.ops]
-    for one, module, runs_of in zip(device.ops, modules, np.bincount(op[short], minlength=len(modules)), strict=True):
-        weight = LEAST_FORWARD if module is None else -1
-        forward[one.name.rpartition("/")[0]] += weight * int(runs_of)
-    small = np.flatnonzero(short & np.array([one is None or forward[one] >= 0 for one in modules], np.bool_)[op])
+    modules, runs_of = [_backward_of(one) for one in device.ops], np.bincount(op, minlength=len(device.ops)).tolist()
+    surplus = Counter[str]()
+    for one, module, times in zip(device.ops, modules, runs_of, strict=True):
+        surplus[one.name.rpartition("/")[0]] += times if module is not None else -MOST_BACKWARD * times
+    small = np.flatnonzero(short & np.array([one is None or surplus[one] <= 0 for one in modules], np.bool_)[op])
     if not len(small):
         return None
     reached = np.maximum.accumulate(end)
