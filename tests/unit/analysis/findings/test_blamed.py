@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.blame.eager_ops import SmallOps
+from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.host_groups import FunctionGroup, HostGroup
 from tpu_profile_plugin.analysis.blame.op_groups import OpGroup
+from tpu_profile_plugin.analysis.blame.stacks import Stacks
 from tpu_profile_plugin.analysis.budget.categories import (
     BETWEEN,
     CATEGORIES,
@@ -17,11 +20,14 @@ from tpu_profile_plugin.analysis.budget.categories import (
     DATA_MOVEMENT,
     IDLE_HOST,
     IDLE_INPUT,
+    IDLE_LAUNCH,
+    INPUT_COPY,
     PARTS,
 )
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.spans import PartTimes, no_time
 from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.findings import blamed as module
 from tpu_profile_plugin.analysis.findings.blamed import (
     Blamed,
     Part,
@@ -148,6 +154,55 @@ def test_the_largest_ordinary_work_from_a_tenth_if_nothing_else_is_known():
         usual = waits(us, eager=True)
         assert [part.names[0] for part in told(run, waits=[usual], ops=[ops(240, "b")]) if part.of_ops] == names
     assert not any(part.of_ops for part in told(run_of(idle_host=200), waits=[waits(200)], ops=[ops(240, "b")]))
+
+
+def test_what_is_known_to_be_too_much_comes_before_other_names_for_the_same_ops():
+    """Ops whose group tells the cause come first, whatever small ones and waits take."""
+    small = SmallOps(no_time(), 40.0, (("aten::a", 30.0),), "", "", spent(400))
+    groups = [ops(300, "sort", Nature.OTHER), ops(150, "again", Nature.BACKWARD_AGAIN), ops(500, "dot")]
+    found = told(run_of(idle_host=350), small=[small], waits=[waits(350)], ops=groups)
+    assert [part.names[0] for part in found] == ["again.1", "aten::a", "train.py:3 load", "sort.1", "dot.1"]
+    assert [part.advised for part in found] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("place", "share", "own"),
+    [
+        ("train.py:9 evaluate", 0.51, False),
+        ("train.py:9 evaluate", 0.5, True),
+        ("train.py:9 decode", 0.9, True),
+    ],
+)
+def test_ops_of_an_evaluation_have_its_advice(place, share, own):
+    (usual,) = told(run_of(), ops=[ops(400)])
+    (part,) = told(run_of(), ops=[ops(400, places=((place, share), ("a.py:1 f", 0.1)))])
+    assert (part.finding.advice == usual.finding.advice) is own
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, ""),
+        ({"place": "m.py:3"}, "m.py:3"),
+        ({"place": "m.py:3", "places": (("m.py:3 f", 1.0),)}, "m.py:3 f"),
+        ({"places": (("m.py:3 f", 0.6), ("m.py:4 g", 0.3), ("m.py:5 h", 0.1))}, "60% in m.py:3 f, 30% in m.py:4 g"),
+        # The last three functions from the jitted one on, of several of its name the innermost.
+        ({"framework": "jit(step)/dot"}, "in step"),
+        ({"framework": "jit(step)/dot", "path": ("main", "fit")}, "in step"),
+        ({"framework": "jit(step)/dot", "path": ("main", "step")}, "in step"),
+        ({"framework": "jit(step)/dot", "path": ("main", "step", "a")}, "in step/a"),
+        ({"framework": "jit(step)/dot", "path": ("step", "a", "step", "b", "c")}, "in step/b/c"),
+        ({"framework": "jit(step)/dot", "path": ("step", "a", "b", "c", "d")}, "in step/b/c/d"),
+        ({"framework": "jit(step)/dot", "path": ("step", "a"), "place": "m.py:3"}, "m.py:3, in step/a"),
+        ({"framework": "jit(step)/dot", "path": ("step", "a"), "place": "m.py:3 f"}, "m.py:3 f"),
+        ({"framework": "jit(step)/dot", "path": ("step", "a"), "places": (("m.py:4 g", 0.5),)}, "50% in m.py:4 g"),
+        ({"framework": "jit(step)/dot", "path": ("step", "a"), "places": (("m.py:4", 0.5),)},
+         "50% in m.py:4, in step/a"),
+        ({"framework": "step/dot", "path": ("step", "a")}, ""),
+    ],
+)  # fmt: skip
+def test_the_place_of_a_group(more, expected):
+    assert module._where(ops(400, **more)) == expected
 
 
 def title(group, **groups):
@@ -288,6 +343,108 @@ def test_groups_of_several_hosts_are_those_of_the_one_with_most_time():
 def test_parts_of_known_cost_come_first_and_the_largest_of_them():
     groups = [ops(300, "dot"), ops(120, "sort", Nature.OTHER), ops(130, "cholesky", Nature.OTHER)]
     assert [part.names[0] for part in told(run_of(), ops=groups)] == ["cholesky.1", "sort.1", "dot.1"]
+
+
+# What hosts tell of their groups.
+
+
+def waited(monkeypatch, *rows, code=None, inner=0, of=slice(None), stacks=None):
+    """What is left of the waits in rows of (part, op, node, us); `code`: us that only single steps lose."""
+    part, op, node, us = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    blame = HostBlame(part, op, node, us * US, stacks=stacks or Stacks(), step=np.full(len(rows), -1))
+    monkeypatch.setattr(module, "code_of", lambda host: code and SimpleNamespace(excess_ps=code[0] * US))
+    chosen = np.arange(len(rows))[of]
+    group = HostGroup("$a.py:1 f", "g", int(blame.ps[chosen].sum()), blame.by_part(chosen), chosen, inner_ps=inner * US)
+    return module._waited(SimpleNamespace(blame=blame), group)
+
+
+def left(group):
+    """Its time by part, in us."""
+    return {int(part): int(group.by_part[part]) // US for part in np.flatnonzero(group.by_part)}
+
+
+BETWEEN_STEPS = len(CATEGORIES)
+WAITS = (
+    (IDLE_HOST, -1, -1, 100), (IDLE_LAUNCH, -1, -1, 60), (IDLE_INPUT, -1, -1, 50), (COMPUTE, 0, -1, 500),
+    (BETWEEN_STEPS + IDLE_HOST, -1, -1, 40), (IDLE_HOST, 0, -1, 30), (IDLE_HOST, 1, -1, 20),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (None, {IDLE_HOST: 150, IDLE_LAUNCH: 60, IDLE_INPUT: 50, BETWEEN_STEPS: 40, COMPUTE: 500}),
+        ([0], {IDLE_HOST: 150, IDLE_LAUNCH: 60, IDLE_INPUT: 50, BETWEEN_STEPS: 40, COMPUTE: 500}),
+        # Of 200 us without ops in which code keeps devices waiting 50 us.
+        ([50], {IDLE_HOST: 112, IDLE_LAUNCH: 45, IDLE_INPUT: 50, BETWEEN_STEPS: 30, COMPUTE: 500}),
+        ([150], {IDLE_HOST: 37, IDLE_LAUNCH: 15, IDLE_INPUT: 50, BETWEEN_STEPS: 10, COMPUTE: 500}),
+        ([200], {IDLE_INPUT: 50, COMPUTE: 500}),
+        ([300], {IDLE_INPUT: 50, COMPUTE: 500}),
+    ],
+)
+def test_what_only_single_steps_wait_is_left_out(monkeypatch, code, expected):
+    group = waited(monkeypatch, *WAITS, code=code, inner=400)
+    assert left(group) == expected
+    assert (group.ps, len(group.rows)) == (int(group.by_part.sum()), 0)
+    assert group.inner_ps == 400 * US * group.ps // (800 * US)
+
+
+def test_without_waits_nothing_is_left_out(monkeypatch):
+    assert left(waited(monkeypatch, (COMPUTE, 0, -1, 500), code=[50])) == {COMPUTE: 500}
+    none = waited(monkeypatch, *WAITS, of=slice(0), inner=3)
+    assert (none.ps, none.inner_ps, none.eager, none.input) == (0, 0, True, False)
+
+
+@pytest.mark.parametrize(
+    ("rows", "mostly"),
+    [
+        ([(IDLE_INPUT, 51), (IDLE_HOST, 50)], True),
+        ([(IDLE_INPUT, 50), (IDLE_HOST, 50)], False),
+        ([(INPUT_COPY, 20), (BETWEEN_STEPS + IDLE_INPUT, 31), (IDLE_HOST, 50)], True),
+        ([(BETWEEN_STEPS + IDLE_HOST, 51), (IDLE_INPUT, 50)], False),
+        ([(COMPUTE, 51), (IDLE_INPUT, 50)], False),
+    ],
+)
+def test_waits_that_are_mostly_for_input(monkeypatch, rows, mostly):
+    assert waited(monkeypatch, *((part, -1, -1, us) for part, us in rows)).input is mostly
+
+
+@pytest.mark.parametrize(("us", "eager"), [(99, False), (100, True), (101, True)])
+def test_functions_whose_ops_take_as_long(monkeypatch, us, eager):
+    """The call 0 waits 100 us and launches an op, as the call 1 in it does; the call 2 is another."""
+    stacks = Stacks(parent=np.array([-1, 0, -1]), name=np.array([0, 1, 2]), names=("f", "g", "h"))
+    rows = (IDLE_HOST, -1, 0, 100), (COMPUTE, 0, 1, us - 40), (COMPUTE, 0, 0, 40), (COMPUTE, 0, 2, 500)
+    assert waited(monkeypatch, *rows, of=slice(1), stacks=stacks).eager is eager
+
+
+def steps_of(*devices, cells=2):
+    """A host; of each device its ops, windows, the steps it takes part in, and runs of ops as (begin, event, op)."""
+    listed, times = [], []
+    for count, windows, _, runs in devices:
+        begin, event, op = (np.array(column, np.int64) for column in zip(*runs, strict=True))
+        listed.append(SimpleNamespace(ops=("x",) * count, runs=SimpleNamespace(begin_ps=begin, event=event, op=op)))
+        times.append(SimpleNamespace(windows=tuple(np.array(side) for side in zip(*windows, strict=True))))
+    part = np.array([used for _, _, used, _ in devices], np.bool_).T
+    return SimpleNamespace(
+        devices=tuple(listed), spent=SimpleNamespace(devices=times),
+        time=SimpleNamespace(takes_part=part, cells=cells),
+    )  # fmt: skip
+
+
+def test_how_often_ops_run_per_step():
+    """Runs in the windows of its steps, each once however many pieces it has."""
+    windows = [(10, 20), (20, 30), (40, 50)]
+    runs = [(9, 0, 0), (10, 1, 0), (12, 1, 0), (19, 2, 1), (20, 3, 0), (29, 4, 2), (30, 5, 2), (40, 6, 2), (50, 7, 0)]
+    one = (4, windows, (True, True, False), runs)
+    assert module._runs(steps_of(one)).tolist() == [1.0, 0.5, 0.5, 0.0]
+    two = (1, [(0, 5), (5, 9), (9, 9)], (False, True, True), [(0, 0, 0), (5, 1, 0), (8, 2, 0), (9, 3, 0)])
+    assert module._runs(steps_of(two, one, cells=4)).tolist() == [0.5, 0.5, 0.25, 0.25, 0.0]
+    host = steps_of(one)
+    host.spent = None
+    assert module._runs(host) is None
+    host = steps_of(one)
+    host.devices = ()
+    assert module._runs(host) is None
 
 
 # What explains a part.
