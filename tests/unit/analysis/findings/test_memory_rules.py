@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
 from builders.answers import answer
 from builders.profiles.findings import cpu, evidence, told, tpu
 from builders.programs.buffers import allocation, assignment, buffer, instruction_id, trace
 from builders.programs.hlo import Op, metadata_plane, op, program
 
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.findings.model import Finding, Silence
+from tpu_profile_plugin.analysis.findings.rules.memory import kept_for_backward, memory_near_limit
+from tpu_profile_plugin.analysis.findings.rules.memory.memory_near_limit import ADVICE, RECOMPUTES, Use
+from tpu_profile_plugin.analysis.memory.allocations import MemoryUse
+from tpu_profile_plugin.analysis.memory.buffers import ProgramRan
+from tpu_profile_plugin.analysis.memory.kept_for_backward import Kept, KeptBuffer, KeptGroup
 from tpu_profile_plugin.tools.memory.memory_viewer import TOOL as VIEWER
 
 MIB = 1 << 20
@@ -266,3 +277,177 @@ def test_names_of_runs_tell_which_programs_ran_where_all_are_known() -> None:
     profile = f'plane 1 "/device:TPU:0"\n{run}\n{metadata_plane(jit_f=(5, proto), jit_g=(OTHER, proto))}'
     viewed = [answer(VIEWER, profile, program_id=number, page=True) for number in ("5", "6")]
     assert [(one["did_not_run"], one["unknown_memory"]) for one in viewed] == [(False, ""), (True, "")]
+
+
+# Typed-in allocators and programs.
+
+
+@pytest.mark.parametrize(
+    ("in_use", "free", "expected"),
+    [
+        ([10, 30, 20], [90, 70, 80], (30, 100)),
+        ([30, 10, 30, 10], [1, 2, 3, 4], (30, 33)),  # the last peak
+        ([10, 20], [4, 3], (20, 23)),
+        ([20, 10], [3, 4], (20, 23)),
+        ([7], [0], None),  # nothing tells what is free
+        ([7, 8], [1, 0], (8, 8)),
+        ([0, 0], [5, 5], None),
+    ],
+)
+def test_the_peak_of_an_allocator(in_use: list[int], free: list[int], expected: tuple[int, int] | None) -> None:
+    host: Any = SimpleNamespace(
+        space=SimpleNamespace(planes=()), allocators={"bfc": MemoryUse(np.array(in_use), np.array(free))}
+    )
+    found = [(one.name, one.title, one.used, one.capacity) for one in memory_near_limit._allocators(host)]
+    assert found == ([] if expected is None else [("bfc", "allocator bfc", *expected)])
+
+
+def use(used: int, name: str = "0", capacity: int = 100, **more: Any) -> Use:
+    return Use(name, f"TPU {name}" if name else "", used, capacity, **more)
+
+
+RAN = (ProgramRan("f", 9, False, 1.0),)
+
+
+@pytest.mark.parametrize(
+    ("allocators", "programs", "ran", "expected"),
+    [
+        ([use(50), use(90, "1")], [use(95, "p", module=True)], RAN, ("1", 90, (), True)),
+        ([use(89)], [], (), ("0", 89, (), False)),
+        ([], [use(40, "p", module=True), use(91, "q", module=True)], RAN, ("q", 91, RAN, True)),
+        ([], [use(40, "p", 0, module=True)], (), ("p", 40, (), False)),
+        ([], [], RAN, ("", 0, RAN, False)),
+        ([], [], (), None),
+    ],
+)
+def test_the_fullest_allocator_or_else_program(
+    monkeypatch: pytest.MonkeyPatch, allocators: list[Use], programs: list[Use], ran: Any, expected: Any
+) -> None:
+    """Its advice is another one if it is full of a program that recomputes values."""
+    for name, value in {
+        "_allocators": iter(allocators), "_programs": programs, "programs_ran": ran, "programs_of_devices": (),
+        "work_of": None, "recomputed": ["an op"],
+    }.items():  # fmt: skip
+        monkeypatch.setattr(memory_near_limit, name, lambda *_, value=value: value)
+
+    def host(hardware: Hardware) -> Any:
+        summary = SimpleNamespace(environment=SimpleNamespace(hardware=hardware))
+        return SimpleNamespace(
+            summary=summary, space=None, devices=(), hlo=SimpleNamespace(programs=SimpleNamespace(programs=()))
+        )
+
+    assert memory_near_limit.gather(host(Hardware.CPU_ONLY)) is None
+    found = memory_near_limit.gather(host(Hardware.TPU))
+    if expected is None:
+        assert found is None
+        return
+    name, used, of_programs, full = expected
+    assert found is not None
+    assert (found.name, found.used, found.ran) == (name, used, of_programs)
+    assert found.advice is (RECOMPUTES if full else ADVICE)
+    monkeypatch.setattr(memory_near_limit, "recomputed", lambda work: [])
+    monkeypatch.setattr(memory_near_limit, "_allocators", lambda host: iter(allocators))
+    again = memory_near_limit.gather(host(Hardware.GPU))
+    assert again is not None
+    assert again.advice is ADVICE
+
+
+def near(*parts: Use | None) -> tuple[Any, ...]:
+    """Whom the verdict is about."""
+    names = "abc"[: len(parts)]
+    run: Any = SimpleNamespace(
+        present=lambda given: [(one, host) for one, host in zip(given, names, strict=True) if one is not None]
+    )
+    found = memory_near_limit.judge(run, parts)
+    if isinstance(found, Silence):
+        return found.reason, found.looked
+    page = found.evidence[0]
+    assert [one.value for one in found.evidence] == [page.value, found.evidence[1].value, 200.0]
+    assert all(one.query == page.query for one in found.evidence)
+    return found.hosts, page.tool, page.query["host"], page.value, found.evidence[1].value, found.confidence
+
+
+def test_the_hosts_whose_memory_is_almost_full() -> None:
+    full, fuller, free = (use(size * 2 * MIB, capacity=200 * MIB) for size in (90, 96, 89))
+    assert near(free, full) == (("b",), "memory_profile", "b", 90.0, 180.0, "high")
+    assert near(full, None, fuller) == (("a", "c"), "memory_profile", "c", 96.0, 192.0, "high")
+    program = use(180 * MIB, "p", 200 * MIB, module=True)
+    assert near(program, free) == (("a",), "memory_viewer", "a", 90.0, 180.0, "medium")
+    assert near(free, None) == ("The peak of TPU 0 is 89.0% of the device's memory.", True)
+    assert near(None)[1] is near()[1] is near(use(0, ""))[1] is False
+    # Of a program without HLO nothing is known, unless other memory is full.
+    unknown = use(0, "", ran=RAN)
+    assert "is unknown" in near(unknown, free)[0]
+    assert near(unknown, free)[1] is False
+    assert near(unknown, full)[0] == ("b",)
+    known = use(0, "", ran=(ProgramRan("f", 9, True, 1.0),))
+    assert near(known, free)[0] == "The peak of TPU 0 is 89.0% of the device's memory."
+
+
+def kept_of(*sizes: int, peak: int = 1000, made_by: str = "a/tanh") -> Kept:
+    """A program with a group of one buffer of each size in MiB, the largest first."""
+    groups = (KeptGroup((KeptBuffer("b", "op", "f32[8]", size * MIB, made_by, ""),)) for size in sizes)
+    return Kept("jit_f(5)", 5, peak * MIB, tuple(groups))
+
+
+@pytest.mark.parametrize(
+    ("kept", "much"),
+    [
+        (kept_of(500), True),
+        (kept_of(499), False),
+        (kept_of(600, made_by="a/dot_general"), False),
+        (kept_of(600, made_by="a/conv_general_dilated"), False),
+        (kept_of(600, made_by="dot_general/add"), True),
+        (kept_of(499, made_by="a/dot_general"), False),
+    ],
+)
+def test_buffers_of_one_kind_that_are_half_of_the_peak(kept: Kept, much: bool) -> None:
+    assert kept_for_backward._is_much(kept) is much
+
+
+def gathered(monkeypatch: pytest.MonkeyPatch, *kept: Kept | None, capacity: int = 4000) -> tuple[int, Any]:
+    """The verdict on programs with a backward pass; capacity in MiB."""
+    for name, value in {
+        "programs_by_time": lambda host, most: range(len(kept)), "has_backward_pass": lambda blob: True,
+        "layout_of": lambda host, number: number,
+        "kept_buffers": lambda layout, least, share: kept[layout],
+        "device_memory": lambda space: SimpleNamespace(bytes=capacity * MIB),
+    }.items():  # fmt: skip
+        monkeypatch.setattr(kept_for_backward, name, value)
+    hlo = SimpleNamespace(programs=SimpleNamespace(blob=lambda number: b""))
+    host: Any = SimpleNamespace(name="h", space=None, hlo=hlo)
+    return kept_for_backward.gather(host)
+
+
+@pytest.mark.parametrize(
+    ("kept", "capacity", "size", "expected"),
+    [
+        ([], 4000, None, False),
+        ([None], 4000, 0, True),
+        ([kept_of(249)], 4000, 249, True),
+        ([None, kept_of(250)], 4000, 250, "low"),
+        ([kept_of(260), kept_of(500), kept_of(300)], 4000, 500, "high"),
+        ([kept_of(500)], 4001, 500, "low"),
+        ([kept_of(500)], 0, 500, "high"),
+        ([kept_of(0, peak=0)], 4000, 0, True),
+    ],
+)
+def test_the_program_that_keeps_most(
+    monkeypatch: pytest.MonkeyPatch, kept: list[Kept | None], capacity: int, size: int | None, expected: Any
+) -> None:
+    amount, found = gathered(monkeypatch, *kept, capacity=capacity)
+    assert amount == (-1 if size is None else size * MIB)
+    assert expected == (found.confidence if isinstance(found, Finding) else found.looked)
+
+
+def test_the_kind_with_the_largest_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for sizes, told_of in (((300, 299), ", most of it for a/tanh"), ((300, 300), "; the kind a/tanh has the largest")):
+        found = gathered(monkeypatch, kept_of(*sizes))[1]
+        assert told_of in found.title
+        assert [one.value for one in found.evidence[:3]] == [sum(sizes) / 10, 1000.0, 25.0]
+
+
+def test_the_host_that_keeps_most() -> None:
+    verdicts = [(size, Silence(str(size))) for size in (-1, 0, 30, 20)]
+    run: Any = None
+    assert [kept_for_backward.judge(run, verdicts[:n]).reason for n in (1, 2, 4)] == ["-1", "0", "30"]
