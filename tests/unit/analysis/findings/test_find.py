@@ -185,6 +185,8 @@ def entry_of(name: str, ps: float, sure: Confidence = "high", rule: Rule | None 
         ({"movement": 600, "precision": 300, "other": 299.5}, ["precision", "other", "movement"]),
         ({"movement": 601, "precision": 300, "other": 299}, ["movement", "precision", "other"]),
         ({"movement": 600, "precision": (300, "medium"), "other": 299}, ["movement", "precision", "other"]),
+        ({"movement": 110, "precision": 60, "other": 58}, ["movement", "precision", "other"]),
+        ({"movement": 99, "precision": 60, "other": 58}, ["precision", "movement", "other"]),
         # Where most of the time goes comes before what costs little.
         ({"other": 99, "largest": 0}, ["largest", "other"]),
         ({"other": 100, "largest": 0}, ["other", "largest"]),
@@ -213,6 +215,23 @@ def test_the_order_of_findings(found: dict[str, Any], expected: list[str], monke
     shares = {one.id: one.share for one in report}
     assert report.headline == (expected[0], expected[0], shares[expected[0]])
     assert report.healthy == max(shares.values())
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_the_rule_of_the_largest_part_is_silent_unless_a_part_is_told(
+    added: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tuple(Rule(name, name, lambda run, gathered: Silence("")) for name in ("largest", "quiet"))
+    rules = (*rules, Rule("other", "other", lambda run, gathered: found_of("other", 20)))
+    part = RuleFinding(rules[0], found_of("part", 50), 0.05)
+    monkeypatch.setattr(module, "LARGEST", rules[0])
+    monkeypatch.setattr(module, "parts", lambda run, gathered: [])
+    monkeypatch.setattr(module, "_with_parts", lambda run, found, largest: [*found, *([part] if added else [])])
+    monkeypatch.setattr(module, "headline", lambda run, first, **more: first)
+    monkeypatch.setattr(module, "is_healthy", lambda run, largest: largest)
+    report = module.find(run_of(part_ps=lambda part: 0), [{}], rules)
+    assert [one.id for one in report] == (["largest"] if added else []) + ["other"]
+    assert [rule.id for rule, _ in report.silent] == ([] if added else ["largest"]) + ["quiet"]
 
 
 @pytest.mark.parametrize(
@@ -352,6 +371,17 @@ def waiting(name: str, ps: float, sure: Confidence = "high", *, neutral: bool = 
         ([("a load", 90, "high", False, "compute")], [part_of(400)], [("a", 90, 0), ("largest_part", 400, 0)]),
         ([("a load", 300, "high", False)], [part_of(400)], [("a", 300, 0)]),
         ([("a load", 300, "high", True)], [part_of(400)], [("a", 400, 1)]),
+        # A cause of less than four fifths of what another finding is named after does not stand for it.
+        (
+            [("a", 320, "high", False), ("b load", 90, "high", False, "compute")],
+            [part_of(400)],
+            [("a", 320, 1), ("b", 90, 0)],
+        ),
+        (
+            [("a", 319, "high", False), ("b load", 90, "high", False, "compute")],
+            [part_of(400)],
+            [("a", 319, 0), ("b", 90, 0), ("largest_part", 400, 0)],
+        ),
         # Ordinary work is told once, unless something is known to be lost.
         ([], [part_of(400, ordinary=True)], [("largest_part", 400, 0)]),
         ([("a", 0, "high", False)], [part_of(400, ordinary=True)], [("a", 0, 0), ("largest_part", 400, 0)]),

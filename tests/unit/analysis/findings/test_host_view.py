@@ -94,3 +94,38 @@ def test_what_is_computed_once():
 )
 def test_the_time_until_the_next_step(begin, end, until):
     assert until_next(*(np.array(one, np.int64) for one in (begin, end))).tolist() == until
+
+
+@pytest.mark.parametrize(
+    ("on_cpus", "plane", "count", "unknown", "expected"),
+    [
+        (True, True, 1, False, True),
+        (True, True, 2, False, False),
+        (True, True, None, False, False),
+        (True, True, None, True, True),
+        (True, True, 2, True, False),
+        (True, False, 1, True, False),
+        (False, True, 1, False, False),
+    ],
+)
+def test_what_other_threads_take_of_one_processor(monkeypatch, on_cpus, plane, count, unknown, expected):
+    monkeypatch.setattr(host_view, "processors", lambda plane: count)
+    asked = []
+
+    def by_part(spans, parts):
+        asked.append((spans, tuple(parts)))
+        return np.array([5, 0, 8]) if parts else np.zeros(3, np.int64)
+
+    view = SimpleNamespace(on_cpus=on_cpus, plane="p" if plane else None, by_part=by_part, devices=("a", "b"))
+    found = HostView.beside(view, ("begin", "end"), unknown=unknown)
+    assert found.tolist() == ([2, 0, 4] if expected else [0, 0, 0])
+    assert asked[0][0] == [("begin", "end")] * 2
+    assert bool(asked[0][1]) is expected
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"), [(("cpu", "host"), True), (("cpu", "tpu"), False), (("gpu",), False), ((), True)]
+)
+def test_hosts_whose_devices_are_cpus(kinds, expected):
+    view = SimpleNamespace(devices=[SimpleNamespace(kind=kind) for kind in kinds])
+    assert HostView.on_cpus.fget(view) is expected

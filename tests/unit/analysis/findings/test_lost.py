@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, PARTS
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
+from tpu_profile_plugin.analysis.common.reasons import ONE_DEVICE
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.devices.model import RunDevice
+from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, share_within, within
-from tpu_profile_plugin.analysis.findings.model import OpOf
+from tpu_profile_plugin.analysis.findings.model import Advice, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.places import cell, in_timeline, most_in, most_label, timeline
 
 MS = 10**9
@@ -119,3 +123,35 @@ def test_most_of_it_is_more_than_half():
     assert ("most" in half.lower(), "most" in more.lower()) == (False, True)
     assert [most_in("dot.1", share).startswith(", most of it in dot.1") for share in (0.5, 0.51)] == [False, True]
     assert "50%" in most_in("dot.1", 0.5)
+
+
+def verdict_of(*losses, least=0.05, group=""):
+    """The verdict on hosts that lose so much of 1000 ms, with what makes it harmless and what the profile lacks."""
+    given = [
+        one and HostLoss(by_part(idle_host=one[0] * MS), "w", (), Advice(one[1]), harmless=one[1], lacking=one[2])
+        for one in losses
+    ]
+    run = SimpleNamespace(
+        base="step", per="step",
+        present=lambda parts: [(one, host) for one, host in zip(parts, "abc", strict=False) if one is not None],
+        located=lambda times: Lost(sum(map(np.sum, times)), float(sum(map(np.sum, times))) / MS / 1000, ("idle_host",)),
+        lost_within=lambda name, times: Lost(7.0, 0.7, (name,)),
+    )  # fmt: skip
+    return verdict(
+        run, given, title="{what} {share} of the {base}", label="l", formula="f", nothing="none of the {base}",
+        little="{share}", least=least, group=group,
+    )  # fmt: skip
+
+
+def test_the_host_that_loses_most():
+    found = verdict_of((20, "", None), None, (30, "", None))
+    assert isinstance(found, Finding)
+    assert (found.title, found.hosts, found.saving_ps) == ("w 5.0% of the step", ("c",), 50 * MS)
+    assert verdict_of((49, "", None)).reason == "4.9%"
+    assert verdict_of((100, "", None), least=0.1).title == "w 10.0% of the step"
+    assert verdict_of((1, "", None), group="idle").title == "w 70.0% of the step"
+    assert verdict_of(None).reason == verdict_of().reason == "none of the step"
+    fine = verdict_of((300, "{share} is fine", None), (299, "", None))
+    assert (fine.reason, fine.looked, fine.missing) == ("59.9% is fine", True, None)
+    unknown = verdict_of((300, "{share} may be fine", ONE_DEVICE))
+    assert (unknown.reason, unknown.looked, unknown.missing) == ("30.0% may be fine", False, ONE_DEVICE)
