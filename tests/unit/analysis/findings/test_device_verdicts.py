@@ -7,12 +7,25 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import OpKind
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp
+from tpu_profile_plugin.analysis.environment.environment import Hardware
+from tpu_profile_plugin.analysis.environment.matrix_units import MatrixUnit
+from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp, Roof
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
-from tpu_profile_plugin.analysis.findings.rules.device import bounds, low_utilization, slow_device
+from tpu_profile_plugin.analysis.findings.rules.device import (
+    bounds,
+    data_movement,
+    exposed_copy,
+    low_utilization,
+    padding,
+    recomputation,
+    repeated_work,
+    slow_device,
+    unchanged_work,
+)
+from tpu_profile_plugin.analysis.hlo.products import Product
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 US = 10**6
@@ -193,3 +206,371 @@ def test_a_resource_that_is_busy_while_the_other_is_free(matrix, memory, limited
             assert shown[:: 1 if limited[0] else -1] == [(True, matrix), (False, memory)]
             assert ("HBM" in one.title) == (recorded and limited[1])
     assert not bounds.judge_memory(SimpleNamespace(use=None), ()).looked
+
+
+# Kinds of ops that the programs of a host tell.
+
+
+def op_of(us, *, index=0, nature=OTHER, does="op", place="", rows=None, at=0):
+    """An op that was read; `rows`: of its program."""
+    return SimpleNamespace(
+        self_ps=round(us * US), index=index, nature=nature, does=does, place=place, rows=rows, at=at
+    )  # fmt: skip
+
+
+def of_host(monkeypatch, rule, ops, counted, **more):
+    """What a rule gathers of a host with these ops, whose kinds are counted only."""
+    natures = {nature: [one for one in ops if one.nature is nature] for nature in Nature}
+    work = SimpleNamespace(in_programs=ops, read=ops, counted_ps=counted * US, of=natures.__getitem__)
+    monkeypatch.setattr(rule, "work_of", lambda host: work)
+    monkeypatch.setattr(
+        rule, "op_kind",
+        lambda host, some, least, saving=None: OpKind(
+            counted * US, sum(one.self_ps for one in some), -1 if saving is None else saving
+        ),
+    )  # fmt: skip
+    names = SimpleNamespace(names={1: "jit_a", 2: "jit_b", 3: "jit_c", 7: "jit_f(7)"})
+    environment = SimpleNamespace(hardware=more.pop("hardware", Hardware.GPU))
+    return rule.gather(
+        SimpleNamespace(
+            name="h", hlo=SimpleNamespace(programs=names), space=None, ops=SimpleNamespace(name=["a", "b", "c"]),
+            summary=SimpleNamespace(environment=environment), **more,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("own", "by_compiler", "counted", "who"),
+    [
+        (10, 0, 100, "the program"),
+        (9.9, 0, 100, None),
+        (5, 5, 100, "the compiler"),
+        (5.1, 5, 100, "the program"),
+        (0, 10, 100, "the compiler"),
+    ],
+)
+def test_who_recomputes(monkeypatch, own, by_compiler, counted, who):
+    rows = SimpleNamespace(program=SimpleNamespace(program_id=7))
+    ops = [op_of(us, does=does, rows=rows) for us, does in ((own, "own"), (by_compiler, "compiler")) if us]
+    monkeypatch.setattr(recomputation, "recomputed", lambda work: ops)
+    monkeypatch.setattr(recomputation, "_by_the_compiler", lambda op: op.does == "compiler")
+    monkeypatch.setattr(recomputation, "layout_of", lambda host, number: None)
+    monkeypatch.setattr(recomputation, "device_memory", lambda space: SimpleNamespace(bytes=0))
+    found = of_host(monkeypatch, recomputation, ops, counted)
+    assert [one.value for one in found.evidence] == ([] if who is None else [who])
+    advice = {"the program": "recomputation", "the compiler": "recomputation by the compiler"}
+    assert who is None or found.advice is PARTS[advice[who]]
+
+
+@pytest.mark.parametrize(
+    ("peak", "capacity", "values", "excused"),
+    [
+        (50, 100, [50.0, 50.0], True),
+        (49, 100, [49.0, 49.0], False),
+        (50, 0, [50.0], False),
+        (0, 100, [], False),
+        (None, 100, [], False),
+    ],
+)
+def test_recomputation_for_want_of_memory(monkeypatch, peak, capacity, values, excused):
+    """Sizes in MiB."""
+    ops = [op_of(50, rows=SimpleNamespace(program=SimpleNamespace(program_id=7)))]
+    layout = None if peak is None else SimpleNamespace(peak_bytes=peak << 20)
+    monkeypatch.setattr(recomputation, "recomputed", lambda work: ops)
+    monkeypatch.setattr(recomputation, "_by_the_compiler", lambda op: False)
+    monkeypatch.setattr(recomputation, "layout_of", lambda host, number: layout)
+    monkeypatch.setattr(recomputation, "device_memory", lambda space: SimpleNamespace(bytes=capacity << 20))
+    found = of_host(monkeypatch, recomputation, ops, 100)
+    assert [one.value for one in found.evidence[1:]] == values
+    assert bool(found.excuse) is excused
+    monkeypatch.setattr(recomputation, "recomputed", lambda work: [])
+    assert of_host(monkeypatch, recomputation, ops, 100).ops_ps == 0
+    assert of_host(monkeypatch, recomputation, [], 0) is UNREAD
+
+
+MOVES, UNKNOWN = Nature.MOVEMENT, Nature.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("ops", "line", "kinds"),
+    [
+        ([(30, "copy", "a.py:1"), (20, "copy", "a.py:2"), (15, "copy", "a.py:2")], 35, "copy 100%"),
+        ([(30, "gather", ""), (29, "gather", "")], 30, "gather 100%"),  # without a line each stands alone
+        ([(30, "copy", "a.py:1"), (20, "gather", "a.py:1")], 30, "copy 60%, gather 40%"),
+        ([(40, "a", ""), (30, "b", ""), (20, "c", ""), (10, "d", "")], 40, "a 40%, b 30%, c 20%"),
+        ([], 0, None),
+    ],
+)
+def test_the_line_with_most_movement(monkeypatch, ops, line, kinds):
+    monkeypatch.setattr(
+        data_movement, "copies_in", lambda work: [SimpleNamespace(op=op_of(3)), SimpleNamespace(op=op_of(4))]
+    )
+    moving = [op_of(us, index=i, nature=MOVES, does=does, place=place) for i, (us, does, place) in enumerate(ops)]
+    others = [op_of(25, nature=MATRIX), op_of(5, nature=UNKNOWN), op_of(6, nature=UNKNOWN)]
+    found = of_host(monkeypatch, data_movement, [*moving, *others], 200)
+    assert (found.line_ps, found.matrix_ps, found.unknown_ps, found.copies_ps) == (
+        pytest.approx(line * US), 25 * US, 11 * US, 7 * US,
+    )  # fmt: skip
+    assert [one.value for one in found.kind.evidence] == ([12.5, kinds] if kinds else [])
+
+
+def moved(us, *, counted=100, of_ops=0.5, unknown=0, copies=0, matrix=0, line=None):
+    """What a host moves."""
+    kind = OpKind(counted * US, us * US, us * US, of_ops, ", most of it", what="w")
+    return data_movement.Moved(kind, unknown * US, copies * US, matrix * US, (us if line is None else line) * US)
+
+
+@pytest.mark.parametrize(
+    ("parts", "busy", "expected"),
+    [
+        # Half of the ops' time, beside few products, and a twentieth of the step.
+        ([moved(50)], 100, "high"),
+        ([moved(50, of_ops=0.49)], 100, None),
+        ([moved(50, matrix=19)], 100, "high"),
+        ([moved(50, matrix=20)], 100, None),
+        ([moved(50, line=0)], 100, "high"),
+        ([moved(50)], 99, None),
+        # A quarter of the step, half of it at one line.
+        ([moved(50, matrix=40)], 500, "medium"),
+        ([moved(50, matrix=40)], 499, None),
+        ([moved(50, matrix=40, line=25)], 500, "medium"),
+        ([moved(50, matrix=40, line=24)], 500, None),
+        ([moved(50, matrix=40, line=24), moved(30, matrix=10, line=15)], 600, "medium"),
+        # More than half of it copies of buffers,
+        ([moved(50, copies=25)], 500, "high"),
+        ([moved(50, copies=26)], 500, None),
+        ([moved(50, copies=26), moved(30, copies=14)], 500, "high"),
+        # or half of all unknown.
+        ([moved(50, unknown=49)], 500, "high"),
+        ([moved(50, unknown=50)], 500, "unknown"),
+        ([moved(50, unknown=70), moved(50, unknown=29)], 500, "high"),
+    ],
+)
+def test_ops_that_move_data_over_all_hosts(parts, busy, expected):
+    """Devices compute for so many of 1000 us."""
+    names = "ab"[: len(parts)]
+    run = SimpleNamespace(
+        base="step", present=lambda given: list(zip(given, names, strict=True)),
+        part_ps=lambda name: busy * US * (name == "compute"),
+        lost_in=lambda *segments, ps: Lost(ps, ps / (1000 * US), segments),
+    )  # fmt: skip
+    found = data_movement.judge(run, parts)
+    if isinstance(found, Finding):
+        assert found.confidence == expected
+    else:
+        assert expected == (None if found.looked else "unknown")
+
+
+@pytest.mark.parametrize(
+    ("ops", "counted", "expected"),
+    [
+        # Of the program 1 with 60 us, 2 with 10 us repeats all products, of 3 some: (us, key) per product.
+        ({1: [(60, "x")], 2: [(10, "x")]}, 100, ("jit_b repeats products of jit_a", 10)),
+        ({1: [(60, "x")], 2: [(10, "y")]}, 100, None),
+        ({1: [(60, "x")], 2: [(2, "x")]}, 100, ("jit_b repeats products of jit_a", 2)),
+        ({1: [(60, "x")], 2: [(1.9, "x")]}, 100, None),
+        ({1: [(60, "x")], 2: [(19, "x"), (1, "y")]}, 100, ("jit_b repeats products of jit_a", 20)),
+        ({1: [(60, "x")], 2: [(18.9, "x"), (1, "y")]}, 100, None),
+        ({1: [(60, "x")], 2: [(9, "x")], 3: [(10, "x")]}, 100, ("jit_c, jit_b repeat products of jit_a", 19)),
+        ({1: [(60, "x")], 2: [(50, "y")], 3: [(10, "y")]}, 200, ("jit_c repeats products of jit_b", 10)),
+        ({1: [(60, "")], 2: [(10, "")]}, 100, None),  # of no known line
+    ],
+)
+def test_programs_that_repeat_the_products_of_a_larger_one(monkeypatch, ops, counted, expected):
+    monkeypatch.setattr(repeated_work, "_keys", lambda op: [(op.does, (8, 8))])
+    read = [
+        op_of(us, nature=MATRIX, does=key, rows=SimpleNamespace(program=SimpleNamespace(program_id=number)))
+        for number, some in ops.items()
+        for us, key in some
+    ]
+    found = of_host(monkeypatch, repeated_work, read, counted)
+    told = (found.what, found.ops_ps / US) if found.ops_ps else None
+    assert told == (None if expected is None else (expected[0], pytest.approx(expected[1])))
+
+
+def test_programs_without_products_repeat_nothing(monkeypatch):
+    rows = [SimpleNamespace(program=SimpleNamespace(program_id=number)) for number in (1, 2)]
+    monkeypatch.setattr(repeated_work, "_keys", lambda op: [("a.py:1", (8,))])
+    assert of_host(monkeypatch, repeated_work, [op_of(60, rows=rows[0]), op_of(20, rows=rows[1])], 80).ops_ps == 0
+    assert of_host(monkeypatch, repeated_work, [], 0) is UNREAD
+
+
+@pytest.mark.parametrize(
+    ("ops", "what", "confidence", "advice"),
+    [
+        # Arguments that a tenth depends on, at most four, most time first.
+        ([(90, "a"), (10, "b")], "p, from a, b", "low", "work from some arguments"),
+        ([(91, "a"), (9, "b")], "p, from a", "low", "work from some arguments"),
+        (
+            [(30, "c"), (24, "a"), (18, "e"), (14, "b"), (14, "d")],
+            "p, from c, a, e, b",
+            "low",
+            "work from some arguments",
+        ),
+        # Half of it depends on none.
+        ([(50, ""), (50, "a")], "p, from a", "high", "unchanged work"),
+        ([(49, ""), (51, "a")], "p, from a", "low", "work from some arguments"),
+        ([(100, "")], "p", "high", "unchanged work"),
+        # Four arrays under one name are a network.
+        ([(100, "w[0] w[1] w.x w['b']")], "p, from w, w.x, w['b']", "medium", "work from some arguments"),
+        ([(100, "w[0] w[1] w.x v")], "p, from w, w.x, v", "low", "work from some arguments"),
+    ],
+)
+def test_work_that_no_step_changes(monkeypatch, ops, what, confidence, advice):
+    rows = SimpleNamespace()
+    monkeypatch.setattr(
+        unchanged_work, "Unchanged", lambda rows: SimpleNamespace(arguments=lambda at: set(ops[at][1].split()))
+    )
+    monkeypatch.setattr(unchanged_work, "_short", lambda name: "w" if name in ("w[0]", "w[1]") else name)
+    monkeypatch.setattr(unchanged_work, "_where", lambda ops, every: "p")
+    read = [op_of(us, rows=_Rows(rows), at=i) for i, (us, _) in enumerate(ops)]
+    found = of_host(monkeypatch, unchanged_work, read, 200)
+    assert sorted(found.what.replace(",", "").split()) == sorted(what.replace(",", "").split())
+    assert (found.confidence, found.advice is PARTS[advice]) == (confidence, True)
+
+
+class _Rows:
+    """Rows of a program, which can be a key."""
+
+    def __init__(self, given):
+        self.given = given
+
+
+@pytest.mark.parametrize(
+    ("function", "everything", "expected"),
+    [("encode", "", "encode"), ("encode", "encode", "a.py:1, a.py:2"), ("", "", "a.py:1, a.py:2"), ("", "f", "")],
+)
+def test_where_work_that_no_step_changes_is(monkeypatch, function, everything, expected):
+    monkeypatch.setattr(unchanged_work, "of_program", lambda rows, at: at)
+    monkeypatch.setattr(unchanged_work, "common", lambda some: function if len(some) == 1 else everything)
+    monkeypatch.setattr(unchanged_work, "shared", lambda some: [("a.py:1", 0.5), ("a.py:2", 0.3), ("a.py:3", 0.2)])
+    assert unchanged_work._where([op_of(1)], [op_of(1), op_of(2)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("opcodes", "operands", "spaces", "row", "expected"),
+    [
+        (["copy-start", "copy-done"], {1: [0]}, {0: (0, 5), 1: (0,)}, 1, (64, True)),
+        (["copy-start", "copy-done"], {1: [0]}, {0: (0, 1), 1: (0,)}, 1, (64, False)),
+        (["copy-start", "copy-done"], {1: [0]}, {0: (0, 1), 1: (5,)}, 1, (64, True)),
+        (["x", "copy-start"], {1: [0]}, {0: (5,), 1: (0,)}, 1, (0, True)),
+        (["x", "copy-start"], {1: [-1]}, {0: (5,), 1: (0,)}, 1, (0, False)),
+        (["x", "copy-done"], {1: [-1]}, {0: (5,), 1: (0,)}, 1, (64, False)),
+        (["copy-done"], {0: []}, {0: (5,)}, 0, (64, True)),
+    ],
+)
+def test_copies_of_the_host_s_memory(monkeypatch, opcodes, operands, spaces, row, expected):
+    def leaves(shape):
+        return [((), SimpleNamespace(layout=SimpleNamespace(memory_space=one))) for one in shape]
+
+    monkeypatch.setattr(exposed_copy, "leaves", leaves)
+    rows = SimpleNamespace(
+        links=SimpleNamespace(operands=operands.__getitem__), opcodes=opcodes, shape=spaces.__getitem__,
+        bytes=lambda row: 64,
+    )  # fmt: skip
+    assert exposed_copy._what(rows, row) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "categories", "expected"),
+    [
+        (["copy-start.1", "add"], ["x", "y"], ["0"]),
+        (["fusion.1", "add"], ["async-done", "y"], ["0"]),
+        (["slice-done", "async-copy-start"], ["x", "copy-done"], ["0", "1"]),
+        (["copy.1", "add"], ["copy", "y"], None),
+    ],
+)
+def test_ops_that_start_copies_or_wait_for_them(monkeypatch, names, categories, expected):
+    kinds = []
+    monkeypatch.setattr(exposed_copy, "op_kind", lambda host, ops, least: kinds.extend(ops) or OpKind(1))
+    table = SimpleNamespace(
+        by_self_time=lambda: range(len(names)), name=names, category=categories, self_ps=[9, 8], module=[1, 1]
+    )
+    environment = SimpleNamespace(hardware=Hardware.TPU)
+    host = SimpleNamespace(
+        ops=table, summary=SimpleNamespace(environment=environment), hlo=SimpleNamespace(located=lambda *of: None)
+    )
+    found = exposed_copy.gather(host)
+    assert (found is None) == (expected is None)
+    assert [str(one.index) for one in kinds] == (expected or [])
+    environment.hardware = Hardware.GPU
+    assert exposed_copy.gather(host) is None
+
+
+@pytest.mark.parametrize(
+    ("copies", "waits", "parts", "hardware", "devices", "expected"),
+    [
+        (100, 0, ["a"], Hardware.TPU, True, "10.0% of the step waits for a"),
+        (99, 0, ["a"], Hardware.TPU, True, "Host copies take 9.9% of the step."),
+        (90, 120, ["a"], Hardware.TPU, True, "12.0% of the step waits for copies between the device's memories"),
+        (120, 120, ["a", None, "b"], Hardware.TPU, True, "12.0% of the step waits for b"),
+        (200, 0, [None], Hardware.TPU, True, "Host copies take 20.0% of the step."),
+        (200, 0, [None], Hardware.GPU, True, False),
+        (200, 0, [None], Hardware.TPU, False, False),
+    ],
+)
+def test_exposed_copies_over_all_hosts(copies, waits, parts, hardware, devices, expected):
+    spent = {"exposed_copy": copies * US, "move_wait": waits * US}
+    run = SimpleNamespace(
+        base="step", per="step", hardware=hardware, has_devices=devices, part_ps=lambda name: spent.get(name, 0),
+        lost_in=lambda name: Lost(spent[name], spent[name] / (1000 * US), (name,)),
+        present=lambda given: [(one, f"h{i}") for i, one in enumerate(given) if one is not None],
+    )  # fmt: skip
+    given = [one and OpKind(9, 5 + (one == "b"), what=one) for one in parts]
+    found = exposed_copy.judge(run, given)
+    if isinstance(found, Finding):
+        assert found.title == expected
+        assert found.hosts == tuple(f"h{i}" for i, one in enumerate(parts) if one)
+    else:
+        assert expected == (found.reason if found.looked else False)
+
+
+UNIT = MatrixUnit("TPU", 128, 8)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "us", "limits", "saved", "wasted"),
+    [
+        ([(1, 128, 128, 128)], 50, Roof(10 * US, 1 * US), 0.0, 0.0),
+        ([(1, 128, 128, 64)], 50, Roof(10 * US, 1 * US), 10 * US, 0.5),  # padded it takes 20 us
+        ([(1, 128, 128, 64)], 15, Roof(10 * US, 1 * US), 5 * US, 0.5),
+        ([(1, 128, 128, 64)], 50, Roof(10 * US, 15 * US), 5 * US, 0.5),
+        ([(1, 128, 128, 64)], 50, Roof(10 * US, 25 * US), 0.0, 0.5),
+        ([(1, 128, 128, 96)] * 2, 50, Roof(30 * US, 1 * US), 10 * US, 0.25),
+        ([(1, 128, 128, 128), (1, 128, 128, 64)], 50, Roof(30 * US, 1 * US), 10 * US, 0.25),
+        ([(1, 128, 128, 512 - 102)], 50, Roof(40 * US, 1 * US), 0.0, 102 / 512),  # less than a fifth
+        ([(1, 128, 128, 512 - 103)], 99, Roof(40.9 * US, 1 * US), 10.3 * US, 103 / 512),
+        ([(1, 128, 128, 0)], 50, Roof(40 * US, 1 * US), None, None),
+        ([(1, 128, 128, 64)], 50, None, None, None),
+    ],
+)
+def test_what_padding_costs_a_product(monkeypatch, sizes, us, limits, saved, wasted):
+    flops = []
+    monkeypatch.setattr(padding, "roof", lambda host, op, of: flops.append(of) or limits)
+    monkeypatch.setattr(
+        MatrixUnit, "used", lambda unit, sizes, bits: max(sizes[3], 1) / (-(-max(sizes[3], 1) // 128) * 128)
+    )
+    products = [Product(16, 0, False, one) for one in sizes]
+    found = padding._cost(SimpleNamespace(), UNIT, op_of(us), products)
+    assert found == (None if saved is None else (pytest.approx(saved), pytest.approx(wasted)))
+    assert flops == [sum(2.0 * 128 * 128 * one[3] for one in sizes)]
+
+
+def test_the_product_that_padding_costs_most(monkeypatch):
+    """Of ops whose sizes are all known: (us saved, share of padding), None of unknown costs."""
+    known = {0: (10 * US, 0.3), 1: (30 * US, 0.5), 2: (0.0, 0.1), 3: None, 4: (99 * US, 0.9), 5: (99 * US, 0.9)}
+    sizes = {0: [(1, 1, 2, 3)], 1: [(1, 4, 5, 6), (1, 7, 8, 9)], 4: [(1, 9, 9, 9), None], 5: []}
+
+    def products_of(rows, at):
+        return [Product(16, 0, False, one) for one in sizes.get(at, [(1, 2, 2, 2)])]
+
+    monkeypatch.setattr(padding, "matrix_unit", lambda space, environment: UNIT)
+    monkeypatch.setattr(padding, "products_of", products_of)
+    monkeypatch.setattr(padding, "_cost", lambda host, unit, op, products: known[op.at])
+    ops = [op_of(40, nature=MATRIX, at=at) for at in known]
+    found = of_host(monkeypatch, padding, [*ops, op_of(40, at=1)], 400)
+    assert found.what == "7 x 9 times 9 x 8, 50% of the units' work is padding"
+    assert (found.ops_ps, found.saving_ps, found.evidence[0].value) == (80 * US, 40 * US, 50.0)
+    assert isinstance(of_host(monkeypatch, padding, ops[3:], 400), Silence)
+    monkeypatch.setattr(padding, "matrix_unit", lambda space, environment: None)
+    assert isinstance(of_host(monkeypatch, padding, ops, 400), Silence)
