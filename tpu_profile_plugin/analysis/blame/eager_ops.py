@@ -24,9 +24,6 @@ SMALL_PS = 20 * PS_PER_US
 """An op that takes less than this does less than it costs to call it."""
 SHORT_PS, OFTEN = 50 * PS_PER_US, 100
 """So short, on average, are ops of a loop in Python, if so many of one kind run in a step; and the code between ops."""
-MOST_BACKWARD = 50
-"""Ops of a module's backward pass per op of its forward pass: there are up to six, and 16 with activation checkpoints;
-of a recurrent layer of a library, which is one op in the forward pass, over a hundred."""
 NEARLY_ALL = 0.9
 """A range with so much of another's time stands for it; one with as much of all ops' tells nothing."""
 LEAST_RANGE = 0.05
@@ -53,6 +50,8 @@ _CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
 _PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<number>\d{1,4})\Z")
 """TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
 _BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
+RECURRENT = re.compile(r"(?:\A|/)(?P<layer>GRU|LSTM)_\d+/\w+Backward\d*(?:/|\Z)")
+"""An op of the backward pass of a recurrent layer, which is one op in the forward pass: no loop of the program."""
 _PASSES = 3
 """Least backward passes through the same ops: adversarial networks may need two, others with nothing to mend one."""
 _RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py:\d+ (?:recompute_fn|backward)\Z")
@@ -151,7 +150,7 @@ def _earlier_passes(op: Op) -> int:
 def _backward_again(kinds: Sequence[tuple[Nature, str]], ops: Sequence[Op], runs: Iterable[float]) -> list[bool]:
     """Which are products of PyTorch's backward pass that run several times as often as the forward pass of a module."""
     of_module = [(op.name.rpartition("/")[0], kind) for op, (_, kind) in zip(ops, kinds, strict=True)]
-    backward = [_BACKWARD.search(op.name) is not None for op in ops]
+    backward = [_BACKWARD.search(op.name) is not None and RECURRENT.search(op.name) is None for op in ops]
     count: dict[tuple[tuple[str, str], bool], float] = defaultdict(float)
     for module, back, times in zip(of_module, backward, runs, strict=False):
         count[module, back] += times
@@ -225,19 +224,14 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     if not steps or not len(inside):
         return None
     begin, end, op = runs.begin_ps[inside], runs.end_ps[inside], runs.op[inside]
-    names, code = np.unique(np.array(kinds, object).astype(str), return_inverse=True)
+    own = [one.name if RECURRENT.search(one.name) else kind for one, kind in zip(device.ops, kinds, strict=True)]
+    names, code = np.unique(np.array(own, object).astype(str), return_inverse=True)
     kind = code.reshape(-1)[op]
     count = np.bincount(kind, minlength=len(names))
     mean = np.asarray(sums_by(kind, end - begin, len(names)), np.int64) / np.maximum(count, 1)
     often = (count >= OFTEN * steps) & (mean < SHORT_PS)
-    compiled = np.array([name == GRAPH or _AROUND_GRAPH.match(name) is not None for name in names], np.bool_)
-    short = ((end - begin < SMALL_PS) | often[kind]) & ~compiled[kind]
-    # The backward pass of a library's op, as of a recurrent layer, is no loop of the program.
-    modules, runs_of = [_backward_of(one) for one in device.ops], np.bincount(op, minlength=len(device.ops)).tolist()
-    surplus = Counter[str]()
-    for one, module, times in zip(device.ops, modules, runs_of, strict=True):
-        surplus[one.name.rpartition("/")[0]] += times if module is not None else -MOST_BACKWARD * times
-    small = np.flatnonzero(short & np.array([one is None or surplus[one] <= 0 for one in modules], np.bool_)[op])
+    others = [name == GRAPH or bool(_AROUND_GRAPH.match(name) or RECURRENT.search(name)) for name in names]
+    small = np.flatnonzero(((end - begin < SMALL_PS) | often[kind]) & ~np.array(others, np.bool_)[kind])
     if not len(small):
         return None
     reached = np.maximum.accumulate(end)

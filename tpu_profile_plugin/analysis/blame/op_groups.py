@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
+from tpu_profile_plugin.analysis.blame.eager_ops import RECURRENT, groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.origin import LEAST_PLACE, Chain, of_program, of_stack, path, scopes, shared
 from tpu_profile_plugin.analysis.blame.stacks import launched_at
@@ -66,7 +66,7 @@ class OpGroup:
       ops: name, program id and time of the three with most time; count: of all.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       kinds: of the ops, most time first.
-      runs: of all of them per step, 0 if unknown.
+      runs: of all of them per step, without what a recurrent layer's backward pass consists of; 0 if unknown.
       growth: the share of their time by which each step takes them longer.
       loops: lines of the loops that the largest op in a loop is in, the outermost first.
     """
@@ -133,7 +133,8 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
     place, places, within = _places(blame, rows, names)
-    by_part, each = blame.by_part(rows), float(runs[numbers].sum())
+    forward = [row for row in numbers.tolist() if RECURRENT.search(blame.ops[row].name) is None]
+    by_part, each = blame.by_part(rows), float(runs[forward].sum())
     return OpGroup(
         *(kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places),
         growth=blame.growth(rows),
@@ -170,6 +171,8 @@ def base_name(name: str) -> str:
 
 def by_name(name: str) -> tuple[Nature, str]:
     """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
+    if (recurrent := RECURRENT.search(name)) is not None:
+        return Nature.MATRIX, _NATIVE + recurrent["layer"].lower()
     base = base_name(short_kernel(name))
     if f"## Call {GRAPH}" in base:
         return Nature.OTHER, GRAPH
