@@ -84,7 +84,8 @@ def steps_of(takes: str = "xx xx xx", *, between: float = 0.0, sources: tuple[st
         takes_part=marks, cells=int(marks.sum()), gaps=int(marks.any(axis=0).sum()) * (len(marks) - 1),
         between_step_ps=between, sources=sources,
     )  # fmt: skip
-    return SimpleNamespace(budget=budget, even="dispatch" in sources)
+    run = SimpleNamespace(budget=budget)
+    return SimpleNamespace(budget=budget, even=Graph.even.__get__(run))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +13,10 @@ from builders.spaces import plane
 from builders.xspace_text import build as xspace
 
 from tpu_profile_plugin import columns
+from tpu_profile_plugin.analysis.budget.host_time import HostTime, MainThread
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.analysis.common.spans import Times, no_time
+from tpu_profile_plugin.analysis.devices.launches import HostCalls
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, OpSpans, Work
 from tpu_profile_plugin.analysis.devices.windows import StepWindows
 from tpu_profile_plugin.analysis.replay import host_graph
@@ -94,8 +98,16 @@ def test_spans_are_cut_at_points_inside_of_them(times, points, expected) -> None
 
 def test_runs_of_a_stream_are_pieces_without_what_overlaps() -> None:
     talk, compute = Work.COMMUNICATION, Work.COMPUTE
-    runs = spans((5, 10, talk), (7, 10, compute), (8, 14, compute), (9, 12, talk), (20, 25, talk), (24, 26, compute))
-    found = host_graph._stream(2, "s", runs, column(1, 2, 3, 4, 5, 6))
+    runs = spans(
+        (5, 10, talk),
+        (7, 10, compute),
+        (8, 14, compute),
+        (9, 12, talk),
+        (20, 25, talk),
+        (24, 26, compute),
+        (28, 28, talk),
+    )
+    found = host_graph._stream(2, "s", runs, column(1, 2, 3, 4, 5, 6, 7))
     assert listed(found.begin, found.end, found.launched, found.talks) == [
         (5, 10, 1, True), (10, 14, 3, False), (20, 25, 5, True), (25, 26, 6, False),
     ]  # fmt: skip
@@ -394,3 +406,130 @@ def test_threads_that_hand_something_over() -> None:
         *((node + 1, node, 0, Why.ORDER) for node in (5, 6, 7, 8, 10)),
         (1, 5, 5, 4), (6, 2, 5, 4), (4, 10, 0, 4), (8, 11, 45, 4),
     ]  # fmt: skip
+
+
+def collectives(*runs: tuple[int, int, int, int]) -> Any:
+    """Of each its device, begin, end and source."""
+    device, begin, end, source = (column(*values) for values in zip(*runs, strict=True)) if runs else [column()] * 4
+    return SimpleNamespace(device=device, begin_ps=begin, end_ps=end, source=source, key=np.zeros(len(runs), np.int64))
+
+
+def test_the_queue_that_a_collective_is_on() -> None:
+    runs = spans(*((at, at + 1, Work.COMMUNICATION) for at in range(4)))
+    devices = [replace(GPU, runs=runs), replace(GPU, runs=runs), GPU, GPU]
+    queues = [
+        replace(queue(runs=runs), device=1),
+        *(queue(runs=runs.where(column(*rows))) for rows in ((0, 2), (1, 3))),
+        replace(queue(), device=3),
+    ]
+    # Device 2 has no queues, and no collective is on device 3. One is a window, which no queue holds.
+    of = collectives((0, 0, 1, 3), (0, 0, 1, 1), (0, 0, 1, 2), (1, 0, 1, 1), (2, 0, 1, 0), (0, 0, 1, -1))
+    found = host_graph._queue_of_runs(devices, queues, of, column(0, 1, 2, 3, 4, 5))
+    assert found.tolist() == [2, 2, 1, 0, 0, 1]
+    assert host_graph._queue_of_runs(devices, queues, of, column(2, 3, 0)).tolist() == [1, 0, 2]
+    assert host_graph._queue_of_runs(devices, [], of, column(2, 3)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "main", "expected"),
+    [
+        # Begin and end of each piece, when it was launched, and what the main thread runs itself.
+        ("tpu", -1, ([(2, 6, NO), (8, 10, NO), (10, 29, NO), (30, 35, NO)], [])),
+        ("tpu", 0, ([(2, 6, NO), (8, 10, NO), (10, 29, 1), (30, 35, 3)], [])),
+        ("tpu", 1, ([(2, 6, NO), (8, 10, NO), (10, 29, 1), (30, 35, 3)], [])),
+        ("cpu", 0, ([(2, 6, 2), (8, 10, NO), (10, 29, 1), (30, 35, 3)], [(2, 6), (31, 35)])),
+        ("cpu", 1, ([(2, 6, NO), (8, 10, 8), (10, 29, 1), (30, 35, 3)], [(8, 25)])),
+        ("cpu", -1, ([(2, 6, NO), (8, 10, NO), (10, 29, NO), (30, 35, NO)], [])),
+    ],
+)
+def test_pieces_of_a_device(monkeypatch: pytest.MonkeyPatch, kind, main: int, expected) -> None:
+    own = decoded("0 1 a\n1 1 a", "0 1 b\n1 1 b\n2 1 b", "0 1 c")
+    monkeypatch.setattr(host_graph, "launch_points", lambda *_: column(1, 2, 3, 4))
+    # Work of a launch lasts until the next one; nothing runs from 29 to 30, and the last one does nothing.
+    runs = replace(
+        spans(*((*times, Work.COMPUTE) for times in ((2, 6), (8, 11), (10, 14), (13, 25), (31, 35), (40, 40)))),
+        event=column(0, 2, 3, 4, 1, 5),
+    )
+    control = spans((12, 29, Work.CONTROL))
+    device = Device(kind, kind, 0, 0, (), runs, control, starts=column(10, 29, 30, 40))
+    args = (SimpleNamespace(), own, 3, device, HostCalls(), main, HostTime())
+    (found,) = host_graph._queues(*args)
+    assert (listed(found.begin, found.end, found.launched), listed(*found.inline)) == expected
+    assert (found.device, found.name, found.talks.tolist()) == (3, kind, [False] * 4)
+
+
+@pytest.mark.parametrize("main", [-1, 0])
+def test_pieces_without_launches(main: int) -> None:
+    own = decoded("0 1 a\n1 1 a")
+    device = Device("cpu", "cpu", 0, 0, (), spans((2, 6, Work.COMPUTE), (6, 9, Work.COMPUTE), (12, 15, Work.COMPUTE)))
+    device = replace(device, runs=replace(device.runs, event=column(0, 5, 1)))
+    (found,) = host_graph._queues(SimpleNamespace(), own, 0, device, HostCalls(), main, HostTime())
+    expected = [(2, 9, NO), (12, 15, NO)] if main else [(2, 9, 2), (12, 15, 12)]
+    assert listed(found.begin, found.end, found.launched) == expected
+    (found,) = host_graph._queues(SimpleNamespace(), None, 0, device, HostCalls(), main, HostTime())
+    assert listed(found.begin, found.end, found.launched) == [(2, 9, NO), (12, 15, NO)]
+
+
+def nodes_of(graph: host_graph.HostGraph, unit: int = 1) -> list[tuple[int, ...]]:
+    """Begin, end and chain of each node."""
+    return listed(graph.begin_ps // unit, graph.end_ps // unit, graph.chain)
+
+
+def test_a_graph_of_devices_alone() -> None:
+    compute, talk = Work.COMPUTE, Work.COMMUNICATION
+    first = spans((10, 20, compute), (20, 35, talk), (40, 50, compute), (50, 60, talk), (52, 60, compute))
+    second = spans((12, 30, compute), (25, 45, talk))
+    queues = [
+        queue((10, 20, NO), (20, 35, NO), (40, 50, NO), (50, 60, NO), runs=first),
+        replace(queue((12, 30, NO), (30, 45, NO), runs=second), device=1, name="r"),
+    ]
+    devices = [replace(GPU, runs=first), replace(GPU, runs=second)]
+    # Device 0 waits from 21 to 35, and computes until its second collective ends; device 1 waits from 30 on.
+    runs = collectives((0, 20, 35, 1), (1, 25, 45, 1), (0, 50, 60, 3))
+    found = host_graph._graph(
+        devices, windows((10, 50, 12, 45)), queues, runs, Any, (HostTime(), None, -1), MainThread()
+    )
+    assert nodes_of(found) == [
+        (10, 12, 1), (12, 20, 1), (20, 21, 1), (21, 35, 1), (40, 45, 1), (45, 50, 1), (50, 51, 1), (51, 60, 1),
+        (12, 26, 2), (26, 30, 2), (30, 45, 2),
+    ]  # fmt: skip
+    assert listed(found.target, found.source, found.lag_ps, found.why) == [
+        (1, 0, 0, 0), (2, 1, 0, 0), (3, 2, 0, 0), (4, 3, 5, 0), (5, 4, 0, 0), (6, 5, 0, 0), (7, 6, 0, 0),
+        (9, 8, 0, 0), (10, 9, 0, 0),
+    ]  # fmt: skip
+    assert (found.arrival.tolist(), found.leave.tolist()) == ([2, 8, 6], [3, 10, -1])
+    assert (found.waits.any(), found.linked, found.impossible, found.lines, found.main) == (False, 0, 0, {}, -1)
+    assert [(chain, one.device) for chain, one in found.contents] == [(1, 0), (2, 1)]
+    assert found.bounds.node.tolist() == [[[0, 5], [8, 10]]]
+    assert found.bounds.at_begin.tolist() == [[[True, False], [True, False]]]
+
+
+@pytest.mark.parametrize(
+    ("device", "main", "chains", "nodes", "made"),
+    [
+        # Where steps are marked on the device, its work is cut there, elsewhere the main thread.
+        (
+            TPU, 1, [("worker", -1, 1), ("main", -1, 0), ("q", 0, -1)],
+            [(9, 10, 0), (10, 30, 0), (30, 31, 0), (12, 14, 1), (32, 40, 2), (40, 50, 2)],
+            [(1, 3, 16, 4), (1, 0, 0, 0), (2, 1, 0, 0), (5, 4, 0, 0), (4, 2, 1, 1)],
+        ),
+        (
+            GPU, 1, [("worker", -1, 1), ("main", -1, 0), ("q", 0, -1)],
+            [(9, 10, 0), (10, 30, 0), (30, 31, 0), (31, 40, 0), (12, 14, 1), (32, 50, 2)],
+            [(1, 4, 16, 4), (1, 0, 0, 0), (2, 1, 0, 0), (3, 2, 0, 0), (5, 2, 1, 1)],
+        ),
+        (GPU, -1, [("", -1, -1), ("q", 0, -1)], [(32, 40, 1), (40, 50, 1)], [(1, 0, 0, 0)]),
+    ],
+)  # fmt: skip
+def test_a_graph_with_threads(device: Device, main: int, chains, nodes, made) -> None:
+    us = PS_PER_US
+    own = decoded("12 2 $queue.py:122 put", "10 20 $queue.py:154 get")
+    one = queue((32 * us, 50 * us, 31 * us))
+    steps = windows((31 * us, 40 * us), source="device")
+    found = host_graph._graph([device], steps, [one], collectives(), Any, (HostTime(), own, main), MainThread())
+    assert [(chain.name, chain.device, chain.line) for chain in found.chains] == chains
+    assert nodes_of(found, us) == nodes
+    assert [
+        (*row[:2], row[2] // us, row[3]) for row in listed(found.target, found.source, found.lag_ps, found.why)
+    ] == made
+    assert np.flatnonzero(found.waits).tolist() == ([1] if main >= 0 else [])

@@ -109,6 +109,13 @@ def test_clocks_are_known_through_the_neighbours() -> None:
     assert [offset.offset_ps for offset in offsets[1:] if offset] == [-400 * US, -800 * US]
 
 
+@pytest.mark.parametrize("call", ["cudaLaunchKernel", "cudaDeviceSynchronize"])
+def test_calls_are_left_out_on_every_clock(call: str) -> None:
+    first, later = (run_of(*pipeline(UNEVEN, clock)).what_if(call) for clock in (0, 400))
+    assert first.after_ps == pytest.approx(later.after_ps)
+    assert first.after_ps < first.step_ps - 30 * US
+
+
 def test_a_slow_stage_is_late_though_its_neighbours_wait_for_each_other_too() -> None:
     traces = pipeline(((100,), (90,), (250,), (100,)))
     assert [late.index for late in run_of(*traces).communication().stragglers] == [2]

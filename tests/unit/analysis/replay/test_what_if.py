@@ -13,6 +13,8 @@ from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.replay import edits, what_if
 from tpu_profile_plugin.analysis.replay.edits import Edit, Rate, Sweep, _rate_of, both, kind_of_name
+from tpu_profile_plugin.analysis.replay.equal_ranks import EqualRanks
+from tpu_profile_plugin.analysis.replay.graph import Graph
 from tpu_profile_plugin.analysis.replay.host_graph import MAIN, Why
 from tpu_profile_plugin.errors import BadRequest, NoData, NotFound
 from tpu_profile_plugin.run.figures.replay import run_replay
@@ -73,6 +75,8 @@ GPU = gpu("""
         ({"without": "cudaLaunchKernel"}, 100 - 82 + 16),
         # The host goes on; the next kernels begin as soon as the queue is free: at 80, to end at 140.
         ({"without": "cudaStreamSynchronize"}, 70),
+        # Of the host 20 us stay before the call, and 18 behind it.
+        ({"without": ["cudaStreamSynchronize", "k1", "k2"]}, 38),
     ],
 )
 def test_a_gpu(change, after: float) -> None:
@@ -186,11 +190,62 @@ CPU = host(
         ({"without": "add.1"}, (80, 75, 85)),
         ({"without": "mul.1"}, (95, 90, 100)),
         ({"without": ["dot", "add", "mul"]}, (30, 30, 30)),
+        # Device 0 ends at 55. On one core its 20 us beside `mul.1`, which is gone, become 5, the last 10 us also 5.
+        ({"scale": {"dot": 0.5, "add.1": 0.5, "mul.1": 0}}, (62.5, 60, 65)),
         ({"without": "PjitFunction(f)"}, (10, 10, 10)),
     ],
 )
 def test_devices_of_a_cpu_share_cores(change, after: tuple[float, ...]) -> None:
     assert us(run_of(CPU).what_if(**change)) == (100, *after)
+
+
+# Device 0 reaches the all-reduce after 20 us, device 1 after 50; it takes 20 us from then on.
+TALKING = host(
+    marked("5 5 PjitFunction(f)\n10 85 $array.py:3 block_until_ready", steps=2, period=100),
+    *(
+        xla_on_cpu("\n".join(
+            f"{s} {first} dot.1 {{run_id={run}}}\n{s + first} {70 - first} all-reduce.1 {{run_id={run}}}"
+            for run, s in ((1, 20), (2, 120))
+        ), device=device)
+        for device, first in ((0, 20), (1, 50))
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        # If both share a core, of the 30 us that `dot.1` runs beside the all-reduce a quarter or a half is gained.
+        ({"scale": {"all-reduce": 0.5}}, (86.25, 82.5, 90)),
+        ({"without": "all-reduce.1"}, (72.5, 65, 80)),
+        ({"hide_collectives": True}, (72.5, 65, 80)),
+        ({"without": "dot"}, (50, 50, 50)),
+        ({"ranks_equal": True}, (85, 85, 85)),
+    ],
+)
+def test_collectives_of_a_cpu(change, after: tuple[float, ...]) -> None:
+    assert us(run_of(TALKING).what_if(**change)) == (100, *after)
+
+
+@pytest.mark.parametrize(
+    ("profile", "factor", "after"),
+    [
+        # Host code, the delay of a launch, ops, the delay of a result, and host code again.
+        (GPU, 0.5, 10 / 2 + 10 + 60 / 2 + 2 + 18 / 2),
+        (GPU, 2.0, 10 * 2 + 10 + 60 * 2 + 2 + 18 * 2),
+        (CPU, 0.5, 5 / 2 + 15 + 70 / 2 + 5 + 5 / 2),
+        (CPU, 2.0, 5 * 2 + 15 + 70 * 2 + 5 + 5 * 2),
+    ],
+)
+def test_equal_ranks_change_all_nodes(
+    monkeypatch: pytest.MonkeyPatch, profile: str, factor: float, after: float
+) -> None:
+    def equal(graph: Graph) -> EqualRanks:
+        runs = tuple(tuple(np.ones(len(one.spans)) for _, one in of_host.contents) for of_host in graph.hosts)
+        return EqualRanks(np.full(len(graph), factor), runs)
+
+    monkeypatch.setattr(edits, "equal_ranks", equal)
+    assert us(run_of(profile).what_if(ranks_equal=True)) == (100, after, after, after)
 
 
 @pytest.mark.parametrize(("ends", "after"), [(93, 60), (99, 100)])
@@ -451,6 +506,24 @@ def test_kinds_of_names_with_brackets_keep_their_path() -> None:
     table = [("jit(f)/add.12", "jit(f)/add"), ("a/b/mul.3", "mul"), ("void f<int>(a/b)", "void f<int>(a/b)"),
              ("f<x/y", "f<x/y")]  # fmt: skip
     assert [kind_of_name(name) for name, _ in table] == [kind for _, kind in table]
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (Edit(), [1, 1, 1, 1, 1]),
+        (Edit((("a", 0.5), ("b", 0.5), ("a", 0.25))), [0.125, 1, 0.5, 1, 1]),
+        (Edit(hide_collectives=True), [1, 1, 1, 1, 0]),
+        (Edit(input_free=True), [1, 1, 0, 0, 1]),
+        (Edit((("b", 3.0), ("c", 0.0)), hide_collectives=True, input_free=True), [1, 0, 0, 0, 0]),
+    ],
+)
+def test_what_ops_of_a_device_keep(edit: Edit, expected: list[float]) -> None:
+    works = (Work.COMPUTE, Work.DOWNLOAD, Work.INPUT, Work.UPLOAD, Work.COMMUNICATION)
+    devices = [SimpleNamespace(ops=[]), SimpleNamespace(ops=[SimpleNamespace(work=work) for work in works])]
+    ops = {"a": [(1, 0)], "b": [(0, 1), (1, 2)], "c": [(1, 1)]}
+    places = SimpleNamespace(graph=SimpleNamespace(devices=devices), ops=ops)
+    assert edits._shares(places, 1, edit).tolist() == expected
 
 
 SHIFT, SINCE = 1000, 5000
