@@ -57,6 +57,7 @@ def rows(*threads: str) -> list[tuple[float, ...]]:
         ((f"10 20 {GET}", f"12 5 {PUT}", f"14 6 {PUT}", f"11 9 {PUT}"), [(0, 10, 30, 2, 20)]),
         ((f"10 20 {GET}", f"12 2 {PUT}\n15 4 {PUT}\n29 9 {PUT}"), [(0, 10, 30, 1, 30)]),
         ((f"10 5 {GET}", f"1 2 {PUT}\n3 1 {PUT}", f"2 3 {PUT}", f"1 4 {PUT}"), [(0, 15, 15, 2, 5)]),
+        ((f"1 2 {PUT}", f"10 5 {GET}"), [(1, 15, 15, 0, 3)]),
         # The waiting thread need not be the first; waits for items come before waits for room.
         ((f"15 5 {PUT}", f"10 20 {GET}"), [(1, 10, 30, 0, 20)]),
         ((f"10 20 {PUT}\n45 5 {PUT}", f"15 5 {GET}\n40 15 {GET}"), [
@@ -68,6 +69,9 @@ def rows(*threads: str) -> list[tuple[float, ...]]:
         # A wait inside another one, or inside a call of a queue, is part of that.
         ((f"10 20 {ACQUIRE}\n10 15 {ACQUIRE}\n12 18 {ACQUIRE}\n30 15 {ACQUIRE}", f"13 2 {RELEASE}\n35 4 {RELEASE}"), [
             (0, 10, 30, 1, 15), (0, 30, 45, 1, 39),
+        ]),
+        ((f"10 15 {ACQUIRE}\n30 40 {ACQUIRE}\n35 20 {ACQUIRE}", f"12 2 {RELEASE}\n40 2 {RELEASE}"), [
+            (0, 10, 25, 1, 14), (0, 30, 70, 1, 42),
         ]),
         ((f"10 40 {GET}\n12 20 {ACQUIRE}", f"13 2 {RELEASE}"), []),
         ((f"10 40 {PUT}\n20 30 {ACQUIRE}\n51 15 {ACQUIRE}", f"22 2 {RELEASE}\n53 2 {RELEASE}"), [(0, 51, 66, 1, 55)]),
@@ -128,6 +132,9 @@ CHAIN = (
         ("tpu", (), [1, 2], ("40 1 run", "50 1 run"), [40, -1]),
         ("tpu", (), [1], ("5 9 m {_pt=3, _p=0}\n6 1 n {_pt=3, _p=0}", "20 9 w {_ct=3, _c=0}\n25 1 run"), [5]),
         ("tpu", (), [1], ("5 9 m {_pt=3, _p=1}", "20 9 w {_ct=4, _c=1}\n25 1 run"), [-1]),
+        ("tpu", (), [1], ("5 9 m {_pt=3, _p=1}\n6 1 n", "20 9 w {_ct=4, _c=1}\n25 1 run"), [-1]),
+        ("tpu", (), [1], ("1 1 a\n2 1 b", "25 1 run {_ct=3, _c=1}"), [-1]),
+        ("tpu", (), [1], ("5 1 m {_pt=3, _p=1}", "6 1 w {_ct=3, _c=1}", "25 1 run"), [-1]),
         ("tpu", (), [1], ("5 9 m {_pt=3, _p=1}", "25 1 run {_ct=3, _c=1}"), [5]),
         ("tpu", (), [1], ("5 9 m {_pt=3, _p=1}", "25 1 run\n26 9 w {_ct=3, _c=1}"), [-1]),
         ("tpu", (), [1], ("1 1 a", "25 1 run {_ct=3, _c=1}"), [-1]),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.planes import host
+from builders.answers import run_of
+from builders.planes import gpu, host
 from builders.spaces import plane
 from builders.xspace_text import build as xspace
 
@@ -23,11 +24,13 @@ from tpu_profile_plugin.analysis.replay import host_graph
 from tpu_profile_plugin.analysis.replay.handoffs import Handoffs
 from tpu_profile_plugin.analysis.replay.host_graph import Chain, Why, _Builder, _Queue, split
 from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.errors import NoData
+from tpu_profile_plugin.run.figures.replay import run_replay
 from tpu_profile_plugin.units import PS_PER_US
 
 NO = NO_LAUNCH
 NEVER = int(np.iinfo(np.int64).min)
-LATE = 2 * 10**9 + 1
+LATE, EARLY = 2 * 10**9 + 1, 10**9
 
 
 def column(*values: int) -> np.ndarray:
@@ -212,7 +215,18 @@ def test_launches_that_wait_for_room(queues, launches, expected) -> None:
         (queue((20, 30, 18), talks="x"), queue((0, 15, 19)), ([], [False])),
         (queue((20, 30, 18), talks="x"), queue((0, 10, 3), (11, 19, 19)), ([(2, 0, 0)], [False])),
         (queue((20, 30, NO), talks="x"), queue((0, 15, NO)), ([(1, 0, 5)], [True])),
+        (queue((20, 30, 18), talks="x"), queue((0, 10, 3), (11, 15, 17)), ([(2, 1, 0)], [False])),
         (queue((20, 30, 5)), queue(), ([], [False])),
+        # The first work of all has no such time, other work has it from the end of the work before.
+        (queue((LATE, LATE + 5, NO)), queue((0, LATE - 2 * 10**7, NO)), ([], [False])),
+        (
+            queue((0, EARLY, 0), (LATE + EARLY, LATE + EARLY + 5, 0)),
+            queue((0, LATE + EARLY - 2 * 10**7 - 1, 0)),
+            (
+                [],
+                [False, False],
+            ),
+        ),
     ],
 )
 def test_work_near_the_end_of_another_queue(own: _Queue, other: _Queue, expected) -> None:
@@ -241,6 +255,7 @@ def test_work_near_the_end_of_another_queue(own: _Queue, other: _Queue, expected
         ([[(5, 15, 1)], [(6, 15, 2)]], [(10, 20)], ([(1, 3, 5, 2), (1, 4, 5, 2)], [1])),
         ([[(5, 15, 1)], []], [(10, 20), (20, 30)], ([(1, 3, 5, 2)], [1])),
         ([[(5, 15, 1)]], [(11, 19)], ([], [])),
+        ([[(2, 8, 1)]], [(0, 10)], ([(0, 3, 2, 2)], [0])),
         ([[]], [(10, 20)], ([], [])),
         ([], [(10, 20)], ([], [])),
     ],
@@ -273,6 +288,9 @@ def test_when_runs_were_launched() -> None:
             [(5, 4, 1, 0), (6, 5, 2, 0), (4, 0, 2, 1), (5, 1, 2, 1), (6, 2, 2, 1)],
         ),
         ([[(12, 18, 10), (25, 28, NO), (39, 45, 30)]], 2 / 3, [(5, 4, 7, 0), (6, 5, 0, 0), (4, 0, 2, 1), (6, 2, 5, 1)]),
+        # Launched when the work before ends, which it waits for.
+        ([[(12, 20, 10), (25, 28, 20)]], 1.0, [(5, 4, 5, 0), (4, 0, 2, 1), (5, 1, 2, 1)]),
+        ([[(12, 20, 10)], [(20, 30, NO)]], 0.5, [(5, 4, 0, 5), (4, 0, 2, 1)]),
         ([[(12, 18, NO)]], 0.0, []),
         ([[]], 0.0, []),
         ([], 0.0, []),
@@ -285,6 +303,15 @@ def test_edges_of_order_and_launches(queues, share: float, expected) -> None:
     assert host_graph._connect(build, own, pieces, range(1, len(own) + 1)) == share
     assert edges(build)[:3] == [(1, 0, 0, 0), (2, 1, 3, 0), (3, 2, 0, 0)]
     assert edges(build)[3:] == expected
+
+
+def test_queues_with_most_work_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_graph, "_MOST_COMPARED", 2)
+    own = [queue((20, 22, NO)), queue((12, 20, NO), (22, 25, NO)), queue((0, 5, NO), (6, 8, NO), (9, 10, NO))]
+    pieces = [(one.begin, one.end) for one in own]
+    build = built([(0, 1)], *(listed(*times) for times in pieces))
+    assert host_graph._connect(build, own, pieces, [1, 2, 3]) == 0
+    assert [row for row in edges(build) if row[3] == Why.NEAR] == [(2, 6, 2, Why.NEAR)]
 
 
 def test_delays_and_gaps_are_usual_on_each_device() -> None:
@@ -322,6 +349,7 @@ THREAD = [(0, 10), (10, 40), (40, 60)]
         (GPU, [THREAD, [(12, 38)], [(14, 39)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 4)]),
         (GPU, [THREAD, [(12, 38)], [(14, 37)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 3)]),
         (GPU, [THREAD, [], [(14, 37)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 3)]),
+        (GPU, [THREAD, [(12, 38)], [(14, 38)]], windows((10, 40), source="host"), [(0, 0, 0, -1), (1, 0, 0, 3)]),
         # A bound at which no node of the main thread ends is a time after the last work, or before the first.
         (GPU, [THREAD, [(5, 9), (12, 38)]], windows((11, 45), source="host"), [(3, 2, 0, 3), (4, 7, 0, 4)]),
         (GPU, [THREAD, [(12, 38)]], windows((4, 41), source="host"), [(3, -8, 1, -1), (3, 3, 0, 3)]),
@@ -336,6 +364,9 @@ THREAD = [(0, 10), (10, 40), (40, 60)]
         (TPU, [THREAD, [(5, 9), (12, 38)]], windows((10, 40)), [(3, 1, 0, -1), (4, 2, 0, -1)]),
         (TPU, [THREAD, [(5, 9), (12, 38)]], windows((10, 40), source="host"), [(0, 0, 0, 3), (1, 0, 0, 4)]),
         (GPU, [[], [(5, 9), (12, 38)]], windows((10, 12), source="host"), [(0, 1, 0, -1), (1, 0, 1, -1)]),
+        (GPU, [[], [(5, 9), (9, 38)]], windows((9, 38)), [(0, 0, 0, -1), (1, 0, 0, -1)]),
+        (GPU, [[], [(12, 38)]], windows((4, 8), source="host"), [(0, -8, 1, -1), (0, -4, 1, -1)]),
+        (GPU, [[], [(5, 9), (12, 38)]], windows((4, 9), source="host"), [(0, -1, 1, -1), (0, 0, 0, -1)]),
         (GPU, [THREAD], windows((10, 41), source="host"), [(0, 0, 0, -1), (-1, 0, 0, -1)]),
     ],
 )  # fmt: skip
@@ -533,3 +564,32 @@ def test_a_graph_with_threads(device: Device, main: int, chains, nodes, made) ->
         (*row[:2], row[2] // us, row[3]) for row in listed(found.target, found.source, found.lag_ps, found.why)
     ] == made
     assert np.flatnonzero(found.waits).tolist() == ([1] if main >= 0 else [])
+    assert found.lines == ({0: 1, 1: 0} if main >= 0 else {})
+
+
+def test_a_thread_waits_for_the_first_node_of_the_main_thread() -> None:
+    us = PS_PER_US
+    given = Handoffs(column(1), column(15) * us, column(25) * us, column(0), column(20) * us)
+    build = built([(10 * us, 20 * us), (20 * us, 30 * us)])
+    assert host_graph._threads(build, decoded("10 20 a", "2 40 b"), given, 0).tolist() == [3]
+    assert edges(build) == [(3, 2, 0, Why.ORDER), (4, 3, 0, Why.ORDER), (3, 0, 5 * us, Why.HANDOFF)]
+
+
+ALONE = gpu("20 30 k1 {correlation_id=1}\n50 30 k2 {correlation_id=2}", "30 10 k3 {correlation_id=3}")
+
+
+@pytest.mark.parametrize("more", ["", host(""), host("0 5 a {_r=1, step_num=0}")])
+def test_a_host_whose_main_thread_may_be_unknown(more: str) -> None:
+    (found,) = run_replay(run_of(f"{ALONE}\n{more}")).graph.hosts
+    known = "step_num" in more
+    assert (found.main, found.chains[0].line) == ((0, 0) if known else (-1, -1))
+    assert [chain.device for chain in found.chains] == [-1, 0, 0]
+    assert found.linked == 0
+
+
+def test_a_host_has_few_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_graph, "_MOST_QUEUES", 2)
+    assert len(run_replay(run_of(ALONE)).graph.hosts[0].chains) == 3
+    monkeypatch.setattr(host_graph, "_MOST_QUEUES", 1)
+    with pytest.raises(NoData, match="2 queues"):
+        _ = run_replay(run_of(ALONE)).graph

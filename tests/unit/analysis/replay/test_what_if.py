@@ -10,6 +10,7 @@ from builders.answers import run_of
 from builders.planes import gpu, host, marked, tpu, xla_on_cpu
 
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES
+from tpu_profile_plugin.analysis.budget.host_time import Levels
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.replay import edits, what_if
 from tpu_profile_plugin.analysis.replay.edits import Edit, Rate, Sweep, _rate_of, both, kind_of_name
@@ -84,6 +85,8 @@ def test_a_gpu(change, after: float) -> None:
     assert us(found) == (100, after, after, after)
     assert found.confidence == "high"
     assert found.reasons == ()
+    assert found.drift_ps == 0
+    assert found.saving_ps == found.step_ps - found.after_ps == pytest.approx((100 - after) * US)
 
 
 def test_what_limits_the_step_then() -> None:
@@ -103,6 +106,35 @@ def test_what_limits_the_step_then() -> None:
         ("launch", "", 10),
         ("host code", "train.py:3 prepare", 10),
     ]
+
+
+def test_functions_that_are_shorter_limit_the_step_less() -> None:
+    found = limits(run_of(GPU).what_if(scale={"save": 0.5, "prepare": 2}))
+    named = [(name, time) for what, name, time in found if what == "host code" and name]
+    assert named == [("train.py:3 prepare", 20), ("train.py:9 save", 9)]
+
+
+@pytest.mark.parametrize(
+    ("user", "most", "expected"),
+    [
+        # Half of what ends until 10 is gone; f takes 20 ps, g 10 and h, elsewhere, none.
+        ([True, False, False], 30.0, [("x.py:1 f", 15)]),
+        ([True, False, False], 6.0, [("x.py:1 f", 6)]),
+        ([False, False, False], 30.0, [("x.py:1 f", 15), ("g", 10)]),
+        ([False, False, False], 5.0, [("x.py:1 f", 3), ("g", 2)]),
+        ([False, False, True], 30.0, []),
+    ],
+)
+def test_host_code_by_name_is_at_most_what_is_left(user: list[bool], most: float, expected) -> None:
+    level = (np.array([0, 30, 70]), np.array([20, 40, 90]), np.array([0, 1, 2]))
+    thread = SimpleNamespace(
+        levels=Levels(*((column,) for column in level)), names=["$x.py:1 f", "g", "h"], user=np.array(user)
+    )
+    gone, found = Rate(np.array([0, 10]), np.array([0.5, 0.0])), []
+    times = np.array([0, 25]), np.array([20, 40])
+    added = what_if._add_code(thread, gone, times, most, lambda what, name, ps: found.append((what, name, ps)))
+    assert found == [("host code", name, pytest.approx(ps)) for name, ps in expected]
+    assert added == pytest.approx(sum(ps for _, ps in expected))
 
 
 def test_a_launch_may_be_the_first_dependency_of_all() -> None:
@@ -355,6 +387,32 @@ def test_what_an_op_leaves() -> None:
     # k2 ends 26 us earlier, not 30: the device waits 4 us more for what the host does before it launches k2.
     assert before == {"compute": 60, "idle_host": 14, "idle_transfer": 7, "idle_launch": 5, "idle_other": 14}
     assert after == {**before, "compute": 30, "idle_host": 18}
+
+
+def test_what_the_path_has_more_of_is_what_devices_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+
+    def after(_graph, _kept, _found, waits) -> np.ndarray:
+        found.append({kind: ps / US for kind, ps in waits.items()})
+        return np.zeros(1)
+
+    monkeypatch.setattr(what_if, "parts_after", after)
+    for edit in (Edit((("k1", 0.0),)), Edit(), Edit((("save", 0.0),))):
+        run_replay(run_of(GPU)).what_if(edit, parts=True)
+    # Of two steps; where nothing grows, all that it has.
+    assert found == [
+        {"host code": 8},
+        {"host code": 56, "launch": 20, "wait": 4},
+        {"host code": 20, "launch": 20, "wait": 4},
+    ]
+
+
+def test_an_interval_of_a_tenth_of_the_step_is_narrow() -> None:
+    found = [run_of(CPU).what_if(change) for change in ("add.1", "dot")]
+    assert [(one.high_ps - one.low_ps) / one.step_ps for one in found] == [0.1, 0]
+    assert found[0].reasons == found[1].reasons
+    assert [one.median_ps / US for one in found] == [100, 100]
+    assert [one.after_median_ps / US for one in found] == [80, 60]
 
 
 def test_what_a_function_leaves() -> None:
