@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from builders.profiles.planted import cpu, evidence, finding, reason, tpu
 from builders.programs.hlo import metadata_plane, op, program
+
+from tpu_profile_plugin.analysis.devices.model import Op, OpSpans, Work
+from tpu_profile_plugin.analysis.findings.rules.host import debug_callbacks
 
 MAIN = "0 999 $train.py:10 main\n0 10 PjitFunction(f)"
 
@@ -102,3 +108,86 @@ def test_python_in_a_step_and_in_the_pipeline_of_a_tensorflow_program():
     assert found["title"].startswith("Calls into Python take 4")
     assert "EagerPyFunc, 1 per step" in found["title"]
     assert found["saving_ps_per_step"] == 400 * 10**6
+
+
+# Parts of the rule, on typed-in names and times.
+
+
+@pytest.mark.parametrize(
+    ("known", "name", "op"),
+    [
+        ({}, "custom-call.5", "jit(f)/pure_callback"),
+        ({}, "custom-call.6", ""),  # not in the program
+        ({}, "dot.1", ""),  # no name of a callback
+        ({(7, "dot.1"): "jit(f)/io_callback"}, "dot.1", "jit(f)/io_callback"),
+        ({(7, "dot.1"): "jit(f)/io_callback"}, "custom-call.5", ""),  # op statistics have all ops
+        ({(8, "custom-call.5"): "jit(f)/io_callback"}, "custom-call.5", ""),
+    ],
+)
+def test_what_op_statistics_have_else_the_program(known, name, op):
+    made = SimpleNamespace(row_of={"custom-call.5": 1, "dot.1": 0}, op_names=("jit(f)/dot", "jit(f)/pure_callback"))
+    host = SimpleNamespace(hlo=SimpleNamespace(programs=SimpleNamespace(program={7: made}.get)))
+    assert debug_callbacks._framework_op(host, Op(name, 7, Work.COMPUTE), known) == op
+    if not known:
+        assert debug_callbacks._framework_op(host, Op(name, 8, Work.COMPUTE), known) == ""
+
+
+def test_the_op_with_most_time_is_named():
+    """Two runs of 20 us of one, a later one of 30 us of the other."""
+    begin = np.array([100, 200, 900, 990])
+    spans = OpSpans(begin, begin + np.array([20, 20, 30, 500]), np.array([0, 0, 1, 2]), np.zeros(4, np.uint8), begin)
+    ops = tuple(Op(name, 7, Work.COMPUTE) for name in ("io_callback.1", "debug_print.2", "dot.3"))
+    device = SimpleNamespace(name="TPU 0", runs=spans, ops=ops)
+    programs = SimpleNamespace(program=lambda number: None)
+    hlo = SimpleNamespace(programs=programs, source=lambda program, name: ("/home/me/train.py", 31, 0))
+    host = SimpleNamespace(plane=None, summary=SimpleNamespace(device=SimpleNamespace(op_ps=0)), hlo=hlo)
+    calls = debug_callbacks._on_device(host, device)
+    assert (calls.count, calls.name, calls.kind, calls.source) == (3, "io_callback.1", "io_callback", "train.py:31")
+    assert [one.tolist() for one in calls.times] == [[100, 200, 900], [120, 220, 930]]
+
+
+def events_of(*events):
+    """(name, begin, length) of each."""
+    names = tuple(dict.fromkeys(name for name, *_ in events))
+    begin, length = (np.array([one[i] for one in events], np.int64) for i in (1, 2))
+    return SimpleNamespace(
+        event_metadata=SimpleNamespace(names=names),
+        events=SimpleNamespace(
+            metadata=np.array([names.index(name) for name, *_ in events], np.int64), begin_ps=begin, duration_ps=length
+        ),
+    )
+
+
+CALLBACK = ("$callback.py:815 _wrapped_callback", 10, 5)
+PYTHON = ("EagerPyFunc:EagerPyFunc", 30, 9)
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ((CALLBACK, ("MatMul:MatMul", 50, 90)), (1, "callback.py:815 _wrapped_callback")),
+        ((CALLBACK, ("$callback.py:815 _wrapped_callback", 20, 3), PYTHON), (3, "EagerPyFunc:EagerPyFunc")),
+        ((("$debugging.py:7 debug_callback_impl", 90, 8), PYTHON), (2, "EagerPyFunc:EagerPyFunc")),
+        ((("MatMul:MatMul", 50, 90),), (0, "")),
+        # An input pipeline of TensorFlow runs Python ops as well, but no callbacks of JAX.
+        ((CALLBACK, ("MatMul:MatMul", 50, 90), ("Iterator::Root", 0, 9)), (1, "callback.py:815 _wrapped_callback")),
+        ((PYTHON, ("Iterator::Root", 0, 9)), (0, "")),
+        ((("xla_python_cpu_callback", 50, 90), ("Iterator::Root", 0, 9)), (1, "xla_python_cpu_callback")),
+    ],
+)
+@pytest.mark.parametrize("decoded", [True, False])
+def test_callbacks_on_threads_of_the_host(events, found, decoded):
+    plane = events_of(*events)
+    declared = SimpleNamespace(event_metadata=plane.event_metadata)
+
+    def filtered(wanted):
+        return (events_of(*(one for one in events if wanted.event(one[0]))),)
+
+    host = SimpleNamespace(
+        plane=SimpleNamespace(declared=declared, decoded=decoded, **(vars(plane) if decoded else {})),
+        space=None if decoded else SimpleNamespace(filtered=filtered),
+    )
+    calls = debug_callbacks._on_host(host)
+    assert (calls.count, calls.name) == found
+    host.plane = None
+    assert debug_callbacks._on_host(host).count == 0

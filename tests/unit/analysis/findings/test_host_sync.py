@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from builders.profiles.planted import cpu, evidence, finding, findings, reason, tpu
+
+from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
+from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_COMPILE, IDLE_HOST
+from tpu_profile_plugin.analysis.findings.evidence.host.code import Fetches, Idle
+from tpu_profile_plugin.analysis.findings.rules.host import host_sync
 
 
 def fetching(blocked, after, call="$array_methods.py:273 _item"):
@@ -189,3 +197,107 @@ def test_devices_that_share_cores_wait_for_each_other(call, fires):
         run = f'dot.1 {{hlo_op="dot.1", device_ordinal={device}, program_id=7, run_id='
         lines += [f"{1000 * step + 5}us +{length - 5}us {run}{step}}}" for step in range(4)]
     assert (finding("host_sync", "\n".join(lines)) is not None) == fires
+
+
+# The rule on typed-in calls: of two kinds, four in two steps.
+
+ITEM, FLOAT, MAIN = "$array.py:1 item", "$array.py:298 __float__", "$train.py:10 main"
+
+
+def synced(
+    monkeypatch, spans, *, blocked=300, fetched=4, lockstep=False, compiling=(0, 0), cpus=False, cells=2, per="step"
+):
+    """Idle spans (begin, end) of a host with two steps of 500, and calls from 100, 300, 500 and 700 on, of 50 each.
+
+    Args:
+      blocked: time in such calls, of 1000; fetched: how many; lockstep: the host waits for most that it launches.
+      compiling: time of compilation in steps and between them; cells: of steps and devices.
+    """
+    begin = np.array([100, 300, 500, 700])
+    fetches = Fetches(begin, begin + 50, np.array([0, 1, 0, 1]))
+    asked = []
+
+    def most(nodes, ps):
+        asked.append((nodes.tolist(), ps.tolist()))
+        return MAIN, int(ps.sum())
+
+    calls = SimpleNamespace(
+        main=SimpleNamespace(names=(ITEM, FLOAT, MAIN)), most=most, function=np.array([2, 20, 3, 30, -1]),
+        stacks=SimpleNamespace(at=lambda points: np.searchsorted(begin, points)),
+    )  # fmt: skip
+    since, until = (np.array([one[i] for one in spans], np.int64) for i in (0, 1))
+    code = SimpleNamespace(
+        calls=calls, fetches=fetches, fetched=fetched, in_lockstep=lockstep, blocked_ps=blocked,
+        length_ps=1000 * cells // 2, after=Idle(since, until, since * 0),
+    )  # fmt: skip
+    monkeypatch.setattr(host_sync, "code_of", lambda host: code)
+    part = np.array([IDLE_COMPILE, IDLE_HOST, BETWEEN + IDLE_COMPILE])
+    host = SimpleNamespace(
+        name="h0", per=per, base="step", steps=(0, 1), devices=(0,), on_cpus=cpus,
+        blame=SimpleNamespace(part=part, ps=np.array([compiling[0], 777, compiling[1]])),
+        time=SimpleNamespace(cells=cells), by_part=lambda spans, parts: np.zeros(len(CATEGORIES) + 1, np.int64),
+    )  # fmt: skip
+    return host_sync.gather(host), asked
+
+
+@pytest.mark.parametrize(
+    ("spans", "given", "harmless"),
+    [
+        ([(150, 250)], {}, False),  # 30% of 1000 waited for, 10% idle afterwards
+        ([(150, 250)], {"blocked": 299}, True),
+        ([(150, 249)], {}, True),
+        ([(150, 250)], {"blocked": 0, "lockstep": True}, False),
+        # Compilation, in steps or between them, is no time of the steps: of 800
+        ([(150, 230)], {"blocked": 240, "compiling": (150, 50)}, False),
+        ([(150, 230)], {"blocked": 239, "compiling": (150, 50)}, True),
+        ([(150, 229)], {"blocked": 240, "compiling": (150, 50)}, True),
+        # On two devices as on one
+        ([(150, 350)], {"cells": 4}, False),
+        ([(150, 349)], {"cells": 4}, True),
+        ([(150, 350)], {"cells": 4, "blocked": 299}, True),
+        # Of CPUs that are waited for once per step a fifth
+        ([(150, 250)], {"cpus": True, "fetched": 3}, False),
+        ([(150, 350)], {"cpus": True, "fetched": 2}, False),
+        ([(150, 349)], {"cpus": True, "fetched": 2}, True),
+        ([(150, 250)], {"fetched": 2}, False),
+    ],
+)
+def test_the_least_time_of_waits_for_results(monkeypatch, spans, given, harmless):
+    loss, _ = synced(monkeypatch, spans, **given)
+    assert bool(loss.harmless) == harmless
+
+
+@pytest.mark.parametrize(
+    ("spans", "what", "asked"),
+    [
+        ([(150, 200), (350, 390), (740, 760)], "float()", ([20, 30], [40, 20])),
+        ([(150, 200), (350, 390)], ".item()", ([2], [50])),  # nothing is idle after the other of them
+        ([(150, 200), (550, 560), (740, 760)], ".item()", ([2, 3], [50, 10])),
+        ([(60, 90), (350, 370)], ".item()", ([2], [30])),  # before the first call
+    ],
+)
+def test_the_calls_with_most_idle_time_after_them(monkeypatch, spans, what, asked):
+    loss, places = synced(monkeypatch, spans)
+    assert loss.what == f"2 calls of {what} per step in train.py:10 main"
+    assert places == [asked]
+    longest = max(spans, key=lambda one: one[1] - one[0])
+    begin = 100 + max(longest[0] - 100, 0) // 200 * 200
+    assert loss.evidence[0].value == (longest[1] - begin) / 10**9
+
+
+@pytest.mark.parametrize(
+    ("fetched", "per", "what"),
+    [(2, "step", "1 call of .item() per step"), (3, "step", "1.5 calls of .item() per step"),
+     (4, "recording", "2 calls of .item()")],
+)  # fmt: skip
+def test_how_many_calls_there_are(monkeypatch, fetched, per, what):
+    loss, _ = synced(monkeypatch, [(150, 250)], fetched=fetched, per=per)
+    assert loss.what == f"{what} in train.py:10 main"
+
+
+def test_a_host_without_steps_or_waits(monkeypatch):
+    assert synced(monkeypatch, [])[0] is None
+    monkeypatch.setattr(host_sync, "code_of", lambda host: None)
+    assert host_sync.gather(SimpleNamespace(steps=(0, 1))) is None
+    monkeypatch.setattr(host_sync, "code_of", lambda host: SimpleNamespace(after=(0,)))
+    assert host_sync.gather(SimpleNamespace(steps=None)) is None

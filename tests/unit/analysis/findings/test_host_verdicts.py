@@ -9,6 +9,9 @@ import pytest
 
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
 from tpu_profile_plugin.analysis.budget.other_threads import OtherThreads
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
+from tpu_profile_plugin.analysis.devices.rare_programs import RarePrograms
+from tpu_profile_plugin.analysis.findings.evidence.host.periodic import Kind, PeriodicWork
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Finding
 from tpu_profile_plugin.analysis.findings.rules.host import (
@@ -20,6 +23,7 @@ from tpu_profile_plugin.analysis.findings.rules.host import (
     python_lock,
 )
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
+from tpu_profile_plugin.analysis.summary.outliers import outliers_of
 
 US, MS = 10**6, 10**9
 STEP = 1000 * US
@@ -312,6 +316,123 @@ def test_calls_of_devices_that_do_not_record_when_work_begins(kind, starts, laun
     assert launch_bound._calls(host, 1) == calls
     host.steps = None
     assert launch_bound._calls(host, 1) == 0
+
+
+@pytest.mark.parametrize(("devices", "hosts", "looked"), [(True, 1, True), (True, 0, False), (False, 1, False)])
+def test_launches_of_runs_without_devices(monkeypatch, devices, hosts, looked):
+    loss = waits_for_launches(monkeypatch, [[0, 0], [0, 0]])
+    run = run_of(has_devices=devices, located=lambda by_part: Lost(0.0, 0.0, ()))
+    assert launch_bound.judge(run, [loss if hosts else None]).looked == looked
+
+
+@pytest.mark.parametrize(
+    ("uncompiled", "slow_us", "found"),
+    [
+        (True, None, (900, "$train.py:3 step")),
+        (True, 300, (600, "$train.py:3 step")),  # without what slow code takes
+        (True, 850, (100, "$train.py:3 step")),  # but short gaps are lost in any case
+        (False, 300, (0, "")),
+    ],
+)
+def test_idle_time_between_programs(monkeypatch, uncompiled, slow_us, found):
+    launches = launched(100)
+    launches.short_ps, launches.idle_ps = 100 * US, 900 * US
+    slow = None if slow_us is None else SimpleNamespace(ps=slow_us * US)
+    told = {
+        "starved": True, "launched_by": launches, "is_uncompiled": uncompiled, "slow_code": slow,
+        "calls_of": SimpleNamespace(calling=lambda points: "$train.py:3 step"),
+    }  # fmt: skip
+    for name, answer in told.items():
+        monkeypatch.setattr(not_compiled, name, lambda *_, answer=answer: answer)
+    us, function = found
+    assert not_compiled.gather(SimpleNamespace(steps=())) == (launches, us * US, function)
+    assert not_compiled.gather(SimpleNamespace(steps=None)) is None
+    monkeypatch.setattr(not_compiled, "starved", lambda host: False)
+    assert not_compiled.gather(SimpleNamespace(steps=())) is None
+
+
+# Work of some steps only.
+
+
+def exceptions(monkeypatch, *kinds, lengths=(1, 1, 9, 1, 1, 1, 1, 1), others=None, single=0, traced=True):
+    """The work of some steps of a host, the lengths of which are in ms; their numbers begin at 100."""
+    begin = np.append(0, np.cumsum(lengths))[:-1] * MS
+    steps = outliers_of(np.array(lengths, np.float64) * MS, np.arange(len(lengths)))
+    none = np.zeros(0, np.int64)
+    work = PeriodicWork(steps, kinds, np.zeros(len(CATEGORIES) + 1, np.int64), others or {}, single, (none, none))
+    monkeypatch.setattr(periodic_work, "periodic_work", lambda host: work)
+    calls = SimpleNamespace(main=SimpleNamespace(traced=traced))
+    monkeypatch.setattr(periodic_work, "calls_of", lambda host: calls)
+    host = SimpleNamespace(
+        name="h0", time=SimpleNamespace(number=100 + np.arange(len(lengths))),
+        windows=(begin, begin + np.array(lengths) * MS), summary=SimpleNamespace(frameworks=("JAX",)),
+    )  # fmt: skip
+    return periodic_work.gather(host)
+
+
+def kind(*rows, purpose=Purpose.UNKNOWN, function="$train.py:40 save", **more):
+    none = np.zeros(0, np.int64)
+    return Kind(purpose, function, more.pop("call", ""), (none, none), RarePrograms(), rows, **more)
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        (1, "100"),
+        (10, "100, 103, 106, 109, 112, 115, 118, 121, 124, 127"),
+        (11, "100, 103, 106, 109, 112, 115, 118, 121, 124, 127, ..."),
+    ],
+)
+def test_numbers_of_steps_that_are_listed(monkeypatch, count, listed):
+    loss = exceptions(monkeypatch, kind(*range(0, 3 * count, 3)), lengths=[9, 1, 1] * count)
+    shown = {one.label: one.value for one in loss.evidence}
+    assert (shown["Their numbers"], shown[f"Steps with this work, of {3 * count}"]) == (listed, count)
+    assert shown["Longest of these steps: 100"] == 9.0
+
+
+@pytest.mark.parametrize(
+    ("purpose", "only", "confidence"),
+    [
+        (Purpose.UNKNOWN, True, "high"),
+        (Purpose.UNKNOWN, False, "medium"),
+        (Purpose.QUEUE, False, "medium"),
+        (Purpose.QUEUE, True, "high"),
+        (Purpose.CHECKPOINT, False, "high"),
+        (Purpose.CHECKPOINT, True, "high"),
+    ],
+)
+def test_how_sure_the_work_is(monkeypatch, purpose, only, confidence):
+    assert exceptions(monkeypatch, kind(2, purpose=purpose, only=only)).confidence == confidence
+
+
+def test_the_share_of_other_work(monkeypatch):
+    loss = exceptions(
+        monkeypatch, kind(2, 5, lost_ps=60.0), kind(3, purpose=Purpose.CHECKPOINT, lost_ps=30.0, function=""),
+        kind(4, purpose=Purpose.LOGGING, lost_ps=10.0, function="", program="jit_f"), lengths=[1, 1, 8, 2, 3, 9, 1, 1],
+    )  # fmt: skip
+    assert {one.label: one.value for one in loss.evidence if one.label.startswith(("In other", "Longest"))} == {
+        "Longest of these steps: 105": 9.0,
+        "In other steps, of that time: checkpoints": 30.0,
+        "In other steps, of that time: logging (jit_f)": 10.0,
+    }
+    window = loss.evidence[0].query["window"]
+    assert window == f"{6 * MS},{33 * MS}"  # the step from 15 to 24 ms, with as much around it
+
+
+@pytest.mark.parametrize(
+    ("lengths", "others", "single", "traced", "why", "lacks"),
+    [
+        ([9, 9, 1, 1, 1, 1, 1, 1], {"garbage": 1}, 1, True, "because of garbage", False),  # half of two
+        ([9, 9, 9, 1, 1, 1, 1, 1, 1], {"garbage": 1}, 1, True, "does not recur", False),
+        ([9, 9, 9, 1, 1, 1, 1, 1, 1], {"waits": 1, "garbage": 2}, 1, True, "because of garbage", False),
+        ([9, 1, 1, 1, 1, 1], {}, 0, False, "were not recorded", True),
+        ([9, 1, 1, 1, 1, 1], {}, 0, True, "nothing runs in them", False),
+    ],
+)
+def test_why_slow_steps_are_no_finding(monkeypatch, lengths, others, single, traced, why, lacks):
+    loss = exceptions(monkeypatch, lengths=lengths, others=others, single=single, traced=traced)
+    assert why in loss.harmless
+    assert (loss.lacking is not None) == lacks
 
 
 # Parts of programs on the host, and eager ops.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from builders.profiles.findings import evidence, told
+
+from tpu_profile_plugin.analysis.findings.rules.host import tf_function_tracing
 
 
 def eager(share: int) -> str:
@@ -90,3 +94,11 @@ def test_parts_of_programs_on_the_host(share: int, facts: str, fires: bool) -> N
         assert evidence(found)["The op with the largest part"] == ("b", "", "hlo_stats")
         # Only what the time budget counts as exposed copies can be saved.
         assert found["saving_ps_per_step"] == (6 * 10**6 if "send-done" in facts else 0)
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "looked"), [((), False), (("JAX",), True), (("TensorFlow",), False), (("JAX", "TensorFlow"), False)]
+)
+def test_other_frameworks_have_no_tf_functions(frameworks: tuple[str, ...], looked: bool) -> None:
+    run = SimpleNamespace(summary=SimpleNamespace(functions=[SimpleNamespace(calls=1)]), frameworks=frameworks)
+    assert tf_function_tracing.judge(run, []).looked is looked  # type: ignore[arg-type, union-attr]

@@ -9,7 +9,14 @@ from builders.profiles.planted import evidence, finding, tf_loop
 
 from tpu_profile_plugin.analysis.common.op_names import TENSORFLOW
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import Slowest
-from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import advice_of
+from tpu_profile_plugin.analysis.findings.rules.data.tf_data_advice import (
+    advice_of,
+    faulty,
+    in_turn,
+    of_stage,
+    stage_share,
+)
+from tpu_profile_plugin.analysis.ops.pipeline_ops import PipelineOps
 
 MAP = Slowest(
     "Host:0", 4, 10**9, (0, 10**9), "ParallelMapV2", "", 1.0, 4, alone=False, late=False, autotune=True, cpus=4
@@ -112,3 +119,53 @@ def test_a_buffer_is_no_cause():
         advice = advice_of(replace(MAP, name=name, parallelism=None, passes=9)).general
         assert advice.startswith(f"The profile does not show what {name} waited for")
         assert "cache()" not in advice
+
+
+@pytest.mark.parametrize(
+    ("settings", "turns"),
+    [
+        ({}, False),
+        ({"alone": True}, True),
+        ({"late": True}, True),
+        ({"alone": True, "share": 0.3}, True),
+        ({"alone": True, "late": True, "share": 0.2999}, False),
+        ({"share": 0.1, "remade": True}, True),
+    ],
+)
+def test_one_element_at_a_time_for_much_of_the_longest_call(settings, turns):
+    worst = replace(MAP, **settings)
+    assert in_turn(worst) is turns
+    buffer = replace(worst, name="Prefetch")
+    assert faulty(buffer) is turns
+    assert faulty(worst)
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        (
+            {"share": 0.4, "passes": 2, "buffer": 3, "ops": PipelineOps(8, "Resize", 2, 1)},
+            [("Elements processed at once, chosen by tf.data", 4, ""), ("Processors that tf.data may use", 4, ""),
+             ("Batches that prefetch holds", 3, ""), ("Passes over the data begun so far", 2, ""),
+             ("Mean wait of the program for a batch", 1.0, "ms"),
+             ("Resize, of the op time of input pipelines", 25.0, "%"),
+             ("Self time of this transformation, of the longest call", 40.0, "%")],
+        ),
+        (
+            {"share": 0.5, "passes": 1, "autotune": False, "cpus": None, "mean_ps": 5 * 10**8},
+            [("Elements processed at once, set by the program", 4, ""),
+             ("Mean wait of the program for a batch", 0.5, "ms"),
+             ("Self time of this transformation, of the longest call", 50.0, "%")],
+        ),
+        (
+            {"parallelism": None, "cpus": None},
+            [("Mean wait of the program for a batch", 1.0, "ms"),
+             ("Self time of this transformation, of the longest call", 100.0, "%")],
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_shown_of_a_transformation(settings, shown):
+    worst = replace(MAP, **settings)
+    found = [*of_stage(worst, "h0"), stage_share(worst)]
+    assert (found[0].value, found[0].query) == ("ParallelMapV2", {"host": "h0"})
+    assert [(one.label, one.value, one.unit) for one in found[1:]] == shown
