@@ -146,6 +146,18 @@ def test_the_op_with_most_time_is_named():
     assert [one.tolist() for one in calls.times] == [[100, 200, 900], [120, 220, 930]]
 
 
+def test_op_statistics_know_programs_by_signed_numbers():
+    begin = np.array([100, 200, 300])
+    spans = OpSpans(begin, begin + 50, np.arange(3), np.zeros(3, np.uint8), begin)
+    ops = (Op("a.1", 2**64 - 5, Work.COMPUTE), Op("a.1", 200, Work.COMPUTE), Op("a.1", 5, Work.COMPUTE))
+    names = ("jit(f)/io_callback", "jit(g)/pure_callback", "jit(h)/dot")
+    table = SimpleNamespace(op_ps=9, module=(-5, 200, 5), name=("a.1",) * 3, provenance=names)
+    hlo = SimpleNamespace(source=lambda program, name: ("", 0, 0))
+    host = SimpleNamespace(plane=None, summary=SimpleNamespace(device=table), hlo=hlo)
+    calls = debug_callbacks._on_device(host, SimpleNamespace(name="TPU 0", runs=spans, ops=ops))
+    assert (calls.times[0].tolist(), calls.kind, calls.source) == ([100, 200], "io_callback", "")
+
+
 def events_of(*events):
     """(name, begin, length) of each."""
     names = tuple(dict.fromkeys(name for name, *_ in events))

@@ -179,15 +179,15 @@ BLAMED = (IDLE_INPUT, INPUT_COPY, IDLE_HOST, BETWEEN, BETWEEN + IDLE_INPUT, BETW
 """The parts of the rows of a blame: the first two and the fifth are waits for input."""
 
 
-def gathered(monkeypatch, us, *, in_steps=200, lost=200, sent=None, call=("$data.py:3 load", 80), waits=None, parts=2,
-             cpus=False):  # fmt: skip
+def gathered(monkeypatch, us, *, in_steps=200, lost=200, sent=None, call=("$data.py:3 load", 80), waits=None,
+             parts=((1, 1), (1, 1)), cpus=False):  # fmt: skip
     """The waits of a host for input, us in all; its two devices have two steps of 1000 us at 300 and 1400 us.
 
     Args:
       in_steps, lost: us of the average step that waits for input, and with what is between steps.
       sent: us of uploads that are a finding of their own.
       call: the call with most of the waits, and its us per device.
-      waits: us per step and device; parts: how many devices take part; cpus: they are CPUs.
+      waits: us per step and device; parts: which take part; cpus: they are CPUs.
     """
     steps = windows([300, 1400], devices=2, length=1000)
     chosen = []
@@ -204,7 +204,7 @@ def gathered(monkeypatch, us, *, in_steps=200, lost=200, sent=None, call=("$data
     monkeypatch.setattr(input_bound, "slowest_stage", lambda host: None)
     time = SimpleNamespace(
         base_ps=1000 * US, cells=4, part_ps=lambda name: in_steps * US,
-        takes_part=np.array([[one < parts for one in range(2)]] * 2),
+        takes_part=np.array(parts, np.bool_),
         time_ps=PartTimes((2, 2), {} if waits is None else {IDLE_INPUT: np.array(waits) * US}),
     )  # fmt: skip
     summary = SimpleNamespace(
@@ -252,7 +252,12 @@ def test_waits_for_input_between_steps(monkeypatch, lost, between, rows, label, 
 
 @pytest.mark.parametrize(
     ("waits", "parts", "begin"),
-    [([[0, 0], [0, 300]], 2, 1400), ([[0, 900], [300, 900]], 1, 1400), (None, 1, 300), ([[0, 5], [0, 5]], 0, 300)],
+    [
+        ([[0, 0], [0, 300]], ((1, 1), (1, 1)), 1400),
+        ([[0, 900], [300, 900]], ((1, 0), (1, 0)), 1400),
+        (None, ((0, 0), (1, 1)), 1400),  # none waits: pipelines take the time of processors
+        (None, ((1, 0), (1, 1)), 300),
+    ],
 )
 def test_the_step_that_waits_longest(monkeypatch, waits, parts, begin):
     """Of the devices that take part."""
@@ -367,6 +372,12 @@ def test_uploads_that_are_a_finding_of_their_own(us, steps, per, harmless, own):
     time = type("Time", (), {"base_ps": 1000 * US, "cells": steps, "__len__": lambda self: steps})()
     host = SimpleNamespace(time=time, per=per, derived={repeated_transfer.gather.__wrapped__: sent})
     assert (repeated_transfer.of_its_own(host) is not None) == own
+
+
+def test_a_host_without_events_sends_nothing():
+    for plane in (None, SimpleNamespace(declared=SimpleNamespace(event_metadata=SimpleNamespace(names=("infeed",))))):
+        found = repeated_transfer._host_events(SimpleNamespace(plane=plane))
+        assert [one.tolist() for one in found] == [[], [], []]
 
 
 def test_the_largest_arguments_of_the_program_with_most_time():

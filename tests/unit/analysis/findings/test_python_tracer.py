@@ -189,10 +189,14 @@ def test_pauses_after_a_call_that_ended(ms, found, within):
         assert told[0][:2] == (4.2, 9.2)
 
 
-def test_pauses_after_a_call_that_began():
+@pytest.mark.parametrize(
+    ("calls", "parents", "number"),
+    [(("$data.py:3 load",), (NOWHERE,), 0), (("$train.py:5 fit", "$data.py:3 load"), (NOWHERE, 0), 1)],
+)
+def test_pauses_after_a_call_that_began(calls, parents, number):
     """The function is in pauses of 1 and 5 ms at its begin; the 6 ms after its end are as usual."""
-    spans = in_turn((0, [1, 5, 1, 5, 1, 5, 1, 1]), (-1, [6] * 8))
-    assert pauses(("$data.py:3 load",), (NOWHERE,), spans) == [
+    spans = in_turn((number, [1, 5, 1, 5, 1, 5, 1, 1]), (number - 1, [6] * 8))
+    assert pauses(calls, parents, spans) == [
         (10, 15, "$data.py:3 load", 1),
         (28, 33, "$data.py:3 load", 1),
         (46, 51, "$data.py:3 load", 1),
