@@ -57,7 +57,7 @@ _PASSES = 3
 _RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py:\d+ (?:recompute_fn|backward)\Z")
 _OPTIMIZER = re.compile(r"(?:^|/)Optimizer\.step#(?P<name>[\w.]+?)(?:\.step)?/")
 _NO_RANGE = re.compile(
-    r"[$<]|nn\.Module: |ProfilerStep|Optimizer\.|DistributedDataParallel\.|FullyShardedDataParallel\.|FSDP::"
+    r"[$<]|nn\.Module: |## Call |ProfilerStep|Optimizer\.|DistributedDataParallel\.|FullyShardedDataParallel\.|FSDP::"
     rf"|enumerate\(|DataLoader|\w+:\w*(?:all|reduce|broadcast|gather|send|recv|barrier)|cuda|hip|{AFTER}|.*{PYTORCH_SUFFIX}\Z"
 )
 """Names on the main thread that are not ranges of the program: functions, layers, ops, and what libraries record."""
@@ -230,7 +230,8 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     count = np.bincount(kind, minlength=len(names))
     mean = np.asarray(sums_by(kind, end - begin, len(names)), np.int64) / np.maximum(count, 1)
     often = (count >= OFTEN * steps) & (mean < SHORT_PS)
-    others = [name == GRAPH or bool(_AROUND_GRAPH.match(name) or RECURRENT.search(name)) for name in names]
+    compiled = _AROUND_GRAPH.match, _CALLS_GRAPH.fullmatch, RECURRENT.search
+    others = [name == GRAPH or any(one(name) for one in compiled) for name in names]
     small = np.flatnonzero(((end - begin < SMALL_PS) | often[kind]) & ~np.array(others, np.bool_)[kind])
     if not len(small):
         return None

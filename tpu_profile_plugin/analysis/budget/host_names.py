@@ -36,8 +36,8 @@ def is_library(file: str, function: str) -> bool:
     return file.startswith(_GENERATED) or (functions is not None and (not functions or function in functions))
 
 
-_INSTALLED = re.compile(r"(?:^|/)(?:site|dist)-packages/|/lib(?:64)?/python\d|^<")
-"""Paths of packages and of Python itself."""
+_INSTALLED = re.compile(r"(?:^|/)(?:site|dist)-packages/|/lib(?:64)?/python\d|^<|/[a-z2-7]{2}/c[a-z2-7]{51}\.py\Z")
+"""Paths of packages, of Python itself, and of what PyTorch's compiler writes into its cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ COMPILED = "Torch-Compiled Region"
 GRAPH = "CompiledFxGraph"
 """Kind of the op that is a compiled graph, whose name has the graph's hash."""
 _COMPILED, _GRAPH = re.compile(rf"(?:\A|/){COMPILED}"), re.compile(rf"(?:\A|/)## Call {GRAPH}")
+_RUNS_GRAPH = re.compile(r"(?:\A|/)CompiledFunction(?:Backward)?\Z")
+"""What runs a graph for the forward or the backward pass: of some backends as ops, one by one."""
 
 
 def runs_pytorch(plane: Plane) -> bool:
@@ -66,10 +68,11 @@ def pytorch_devices(space: XSpace, plane: Plane) -> list[Device]:
 def _runs(axis: ThreadAxis, events: I64, names: list[str], op_of_row: I64, cuts: tuple[I64, Times]) -> OpSpans:
     """The outermost ops, and what they leave of the outermost graphs, and these of the compiled functions around."""
     op = op_of_row[axis.plane.events.metadata[events]]
-    kind = np.array([1 if _GRAPH.search(name) else 2 if _COMPILED.search(name) else 0 for name in names])[op]
+    layers = _GRAPH, _RUNS_GRAPH, _COMPILED
+    kind = np.array([next((i + 1 for i, one in enumerate(layers) if one.search(name)), 0) for name in names])[op]
     inside, also = cuts
     found = []
-    for layer in range(3):
+    for layer in range(len(layers) + 1):
         mine = events[kind == layer]
         mine = mine[axis.outermost(mine)]
         found.append(_without(axis, mine, inside, also))
@@ -86,8 +89,8 @@ def _outside_graphs(
     """
     op, known = op_of_row[axis.plane.events.metadata[spans.event]], op_of_row[axis.plane.events.metadata[events]]
     graphs, functions = (
-        events[np.array([pattern.search(one.name) is not None for one in ops], np.bool_)[known]]
-        for pattern in (_GRAPH, _COMPILED)
+        events[np.array([any(pattern.search(one.name) for pattern in patterns) for one in ops], np.bool_)[known]]
+        for patterns in ((_GRAPH, _RUNS_GRAPH), (_COMPILED,))
     )
     native = np.array([_is_native(one.name) for one in ops], np.bool_)
     loose = native[op] & axis.inside(spans.event, functions) & ~axis.inside(spans.event, graphs)

@@ -27,6 +27,7 @@ from tpu_profile_plugin.analysis.budget.host_names import BLOCKS, Activity, acti
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.op_names import shown_event
 from tpu_profile_plugin.analysis.common.spans import contains, no_time, times_of
+from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
@@ -413,7 +414,7 @@ def _of_ops(
         return None
     what = _called(group)
     most = shown_event(group.ops[0][0])
-    alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what
+    alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what and what != GRAPH
     mixed = group.nature in _MIXED
     summaries = [kind for kind in group.kinds if _SUMMARY.match(kind)][:1] if group.nature is Nature.EAGER else []
     several = (

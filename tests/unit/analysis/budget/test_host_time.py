@@ -399,6 +399,8 @@ def test_most_events_of_a_name_are_outside_of_the_others(begins, free):
         ("utils.py", "load", False),
         ("train.py", "main", False),
         ("callbacks.py", "on_train_batch_end", False),
+        ("/tmp/torchinductor_me/7p/cab27ab27ab27ab27ab27ab27ab27ab27ab27ab27ab27ab27xyz.py", "call", True),
+        ("/tmp/torchinductor_me/7p/cab27ab27ab27ab27ab27ab27ab27ab27ab27ab27ab27ab27xyzq.py", "call", False),
     ],
 )
 def test_files_and_functions(file, function, library):

@@ -77,6 +77,36 @@ def test_compiled_functions_are_their_graphs_and_ops_and_what_is_left() -> None:
     ]
 
 
+def test_what_runs_a_compiled_graph_is_its_ops_and_what_is_left() -> None:
+    (device,) = devices(
+        op("Torch-Compiled Region: 0/0", 0, 40),
+        op("Net_0/CompiledFunction", 5, 30),
+        op("aten::addmm", 10, 5),
+        op("## Call CompiledFxGraph f1 ##", 20, 10),
+        op("aten::add", 36, 2),
+        op("CompiledFunctionBackward", 50, 20),
+        op("aten::mm", 50, 15),
+    )
+    first = int(device.runs.begin_ps.min())
+    spans = (device.runs.op.tolist(), device.runs.begin_ps.tolist(), device.runs.end_ps.tolist())
+    assert [
+        (device.ops[number].name, (begin - first) // 1_000_000, (end - first) // 1_000_000)
+        for number, begin, end in zip(*spans, strict=True)
+    ] == [
+        ("Torch-Compiled Region: 0/0", 0, 5),
+        ("Net_0/CompiledFunction", 5, 10),
+        ("aten::addmm", 10, 15),
+        ("Net_0/CompiledFunction", 15, 20),
+        ("## Call CompiledFxGraph f1 ##", 20, 30),
+        ("Net_0/CompiledFunction", 30, 35),
+        ("Torch-Compiled Region: 0/0", 35, 36),
+        ("Torch-Compiled Region/aten::add", 36, 38),
+        ("Torch-Compiled Region: 0/0", 38, 40),
+        ("aten::mm", 50, 65),
+        ("CompiledFunctionBackward", 65, 70),
+    ]
+
+
 def test_without_ops_there_is_no_device() -> None:
     assert devices(step(1, 0, 100)) == []
 
