@@ -12,7 +12,14 @@ from tpu_profile_plugin.analysis.communication.barriers import BarrierTime
 from tpu_profile_plugin.analysis.communication.run_collectives import Before, Straggler
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Finding, Silence
-from tpu_profile_plugin.analysis.findings.rules.communication import barrier, slow_links, straggler, uneven_work
+from tpu_profile_plugin.analysis.findings.rules.communication import (
+    barrier,
+    exposed_communication,
+    resharding,
+    slow_links,
+    straggler,
+    uneven_work,
+)
 
 US, MS = 10**6, 10**9
 STEP = 1000 * US
@@ -256,6 +263,92 @@ def test_how_much_more_work_a_late_device_has(work, late, told):
     assert shown[1].value == (20.0 if len(work[0]) == 3 and work[0][1] else 0.0)
 
 
+def late_device(
+    monkeypatch, *, lost=200, late=(1,), work=True, more=True, delayed=False, on_cpus=False, explained=False,
+    devices=4, sums=(1,), of_budget=4, work_ps=((1, 2, 9, 4), (3, 2, 9, 0)), caused=(70, 10, 10, 10),
+):  # fmt: skip
+    """The verdict on late devices, whose numbers are positions."""
+    for name, value in {
+        "_lost": Lost(lost * US, lost * US / STEP, ("idle_peer",)), "_runs_more": more, "_delayed": delayed,
+        "explains": explained, "most_waited_in": (),
+    }.items():  # fmt: skip
+        monkeypatch.setattr(straggler, name, lambda *given, value=value: value)
+    monkeypatch.setattr(straggler, "_name", lambda run, device: (f"device {device}", ("a",)))
+    monkeypatch.setattr(straggler, "_more_work", lambda run, first, indices: ("works", f"; {indices}", []))
+    monkeypatch.setattr(straggler, "_arrives_late", lambda run, late: ("is late", "", []))
+    stragglers = tuple(SimpleNamespace(index=one, work=9 if work else None, before=None) for one in late)
+    communication = SimpleNamespace(
+        devices=range(devices), sums=sums, stragglers=stragglers, work_ps=np.array(work_ps) * US,
+        caused_ps=np.array(caused) * US,
+    )  # fmt: skip
+    run = run_of(communication, devices=of_budget)
+    run.on_cpus = on_cpus
+    return straggler.judge(run, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "confidence"),
+    [
+        # From a twentieth on of one with more work, of several that with most;
+        ({"lost": 50}, "device 1 works: the others wait 5.0% of the step; [1]", "high"),
+        ({"lost": 49}, None, None),
+        ({"late": (1, 2, 3)}, "device 2 works: the others wait 20.0% of the step; [1, 2, 3]", "high"),
+        ({"late": (1, 0)}, "device 1 works: the others wait 20.0% of the step; [1, 0]", "high"),
+        ({"more": False}, None, None),
+        ({"explained": True, "delayed": True, "on_cpus": True},
+         "device 1 works: the others wait 20.0% of the step; [1]", "high"),
+        # from a tenth on of one without, the first of several.
+        ({"work": False, "lost": 100}, "device 1 is late: the others wait 10.0% of the step", "medium"),
+        ({"work": False, "lost": 99}, None, None),
+        ({"work": False, "late": (1, 2)}, "device 1 is late: the others wait 20.0% of the step", "medium"),
+        ({"work": False, "more": False}, "device 1 is late: the others wait 20.0% of the step", "medium"),
+        ({"work": False, "explained": True}, None, None),
+        ({"work": False, "delayed": True}, "device 1 is late: the others wait 20.0% of the step", "medium"),
+        ({"work": False, "on_cpus": True}, "device 1 is late: the others wait 20.0% of the step", "low"),
+        ({"work": False, "on_cpus": True, "delayed": True}, None, None),
+        ({"late": ()}, None, None),
+    ],
+)  # fmt: skip
+def test_from_which_share_of_the_step_others_wait_for_a_late_device(monkeypatch, given, title, confidence):
+    found = late_device(monkeypatch, **given)
+    if title is None:
+        assert isinstance(found, Silence)
+        assert found.looked
+    else:
+        assert (found.title, found.confidence, found.hosts) == (title, confidence, ("a",))
+        assert found.advice is (straggler.LATE if given.get("work") is False else straggler.ADVICE)
+
+
+@pytest.mark.parametrize(
+    ("work", "caused", "told"),
+    [
+        # None has caused four fifths of the waits.
+        ([[2, 4, 4, 4], [2, 4, 4, 14]], (11, 79, 10, 0), ", for different ones in turn; the busiest has 2.25"),
+        ([[2, 4, 4, 4], [2, 4, 4, 14]], (10, 80, 10, 0), "; the busiest has 2.25"),
+        ([[0, 0, 0, 9]], (90, 5, 5, 0), "; the busiest has 0.00"),
+    ],
+)
+def test_waits_for_no_device_in_particular(monkeypatch, work, caused, told):
+    found = late_device(monkeypatch, late=(), work_ps=work, caused=caused)
+    assert found.reason == f"Devices wait 20.0% of the step for others{told} times the median work."
+
+
+@pytest.mark.parametrize(
+    ("given", "looked"),
+    [
+        ({"devices": 1}, True),
+        ({"sums": ()}, True),
+        ({"devices": 1, "of_budget": 1}, False),
+        ({"sums": (), "of_budget": 2}, True),
+        ({"sums": (), "of_budget": 0}, False),
+    ],
+)
+def test_without_collectives_no_device_is_late(monkeypatch, given, looked):
+    found = late_device(monkeypatch, **given)
+    assert (found.reason, found.looked) == ("No collectives of several devices recorded.", looked)
+    assert not isinstance(late_device(monkeypatch, devices=2), Silence)
+
+
 def test_waits_for_the_start_happen_once():
     """Of 400 us per step and device, 100 us of two steps were waits for a device to start."""
     begin = np.array([[0, 0], [1000, 1000]]) * US
@@ -303,3 +396,110 @@ def test_barriers_from_a_tenth_of_the_step(percent, finds):
             f"0,{7 * MS}",
         )  # with as much around it
         assert found.saving_ps == pytest.approx(100 * US)
+
+
+# Exposed communication.
+
+
+def exposed(monkeypatch, *, lost=200, shared=(0, 0), instances=(2, 1), steps=1, on_cpus=False, devices=True):
+    """The verdict on collectives with so many runs; `shared`: us of each host in which others use the same cores."""
+    monkeypatch.setattr(exposed_communication, "most_of_it", lambda run, sums, origins, more: (" m", ()))
+    monkeypatch.setattr(exposed_communication, "_numbers", lambda one: [])
+    monkeypatch.setattr(exposed_communication, "origins_of", lambda parts: {})
+    sums = [SimpleNamespace(instances=one) for one in instances]
+    run = run_of(SimpleNamespace(sums=sums, number=range(steps)), lost=lost)
+    run.on_cpus, run.has_devices = on_cpus, devices
+    return exposed_communication.judge(run, [SimpleNamespace(shared_ps=us * US) for us in shared])
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"lost": 100}, ("high", 100)),
+        ({"lost": 99}, "takes 9.9% of the step."),
+        # What CPUs do while others use their cores does not count: of two cells.
+        ({"lost": 200, "shared": (150, 50)}, ("high", 200)),
+        ({"lost": 200, "shared": (150, 52)}, "9.9% while no other"),
+        # CPUs that exchange at most three times per step.
+        ({"on_cpus": True, "lost": 450}, ("high", 450)),
+        ({"on_cpus": True, "lost": 449}, ("low", 0)),
+        ({"on_cpus": True, "lost": 250}, ("low", 0)),
+        ({"on_cpus": True, "lost": 249}, "in 3.0 collectives per step of CPUs"),
+        ({"on_cpus": True, "lost": 249, "instances": (3, 4), "steps": 2}, ("high", 249)),
+        ({"on_cpus": True, "lost": 249, "instances": (3, 3), "steps": 2}, "in 3.0 collectives"),
+        ({"on_cpus": True, "lost": 249, "instances": (3,), "steps": 0}, "in 3.0 collectives"),
+        ({"lost": 249}, ("high", 249)),
+        ({"instances": ()}, True),
+        ({"instances": (), "devices": False}, False),
+    ],
+)
+def test_communication_that_no_computation_hides(monkeypatch, given, expected):
+    found = exposed(monkeypatch, **given)
+    if isinstance(expected, tuple):
+        assert (found.confidence, found.saving_ps) == (expected[0], expected[1] * US)
+    elif isinstance(expected, bool):
+        assert found.looked is expected
+    else:
+        assert expected in found.reason
+
+
+@pytest.mark.parametrize(
+    ("total", "exposed_", "numbers"),
+    [
+        (80, 20, {"Time of this collective hidden by computation": 75.0, "Bytes per device and run": 64}),
+        (0, 0, {"Bytes per device and run": 64}),
+    ],
+)
+def test_numbers_of_a_collective(monkeypatch, total, exposed_, numbers):
+    monkeypatch.setattr(exposed_communication, "bandwidth", lambda sums: (64, None))
+    monkeypatch.setattr(exposed_communication, "of_collective", lambda key, label, value, unit: (label, value))
+    sums = SimpleNamespace(exposed_ps=exposed_, total_ps=total, key="k")
+    assert dict(exposed_communication._numbers(sums)) == numbers
+
+
+# Collectives that change shardings.
+
+
+def changed(monkeypatch, *collectives, lost=400, shared=(0,), known=True):
+    """The verdict on collectives of (us exposed, whether the compiler inserted it)."""
+    keys = [SimpleNamespace(name=f"c{i}", program=5, kind=f"kind {i}") for i in range(len(collectives))]
+    sums = [SimpleNamespace(key=key, own_exposed_ps=us * US) for key, (us, _) in zip(keys, collectives, strict=True)]
+    origins = {
+        (key.name, 5): SimpleNamespace(inserted=inserted, evidence=(), change=key.name)
+        for key, (_, inserted) in zip(keys, collectives, strict=True)
+    }
+    monkeypatch.setattr(resharding, "origins_of", lambda parts: origins if known else {})
+    monkeypatch.setattr(resharding, "most_of_it", lambda run, ours, origins, more: (f" in {len(ours)}", ()))
+    run = run_of(SimpleNamespace(sums=sums), lost=lost)
+    run.has_devices = False
+    return resharding.judge(run, [SimpleNamespace(shared_ps=us * US) for us in shared])
+
+
+@pytest.mark.parametrize(
+    ("collectives", "more", "expected"),
+    [
+        # Three quarters of 400 us of exposed communication.
+        ([(100, False), (200, True), (100, True)], {}, ("30.0% of the step in 2: c1", 30.0)),
+        ([(100, True), (200, True), (100, False)], {}, ("30.0% of the step in 2: c1", 30.0)),
+        ([(100, True), (100, False)], {}, ("20.0% of the step in 1: c0", 20.0)),
+        ([(99, True), (100, False)], {}, "take 19.9% of the step, 50% of"),
+        ([(10, True)], {"lost": 100}, ("10.0% of the step in 1: c0", 10.0)),
+        ([(10, True)], {"lost": 99}, "take 9.9% of the step, 100% of"),
+        # Half of it in time in which others use the same cores, of two cells.
+        ([(10, True)], {"lost": 200, "shared": (150, 50)}, ("20.0% of the step in 1: c0", 20.0)),
+        ([(10, True)], {"lost": 200, "shared": (150, 52)}, "take 20.0% of the step, 100% of"),
+        ([(30, True), (10, False)], {"lost": 200, "shared": (100,)}, ("15.0% of the step in 1: c0", 15.0)),
+        ([(0, True)], {}, "take 0.0% of the step, 0% of"),
+        ([], {}, False),
+        ([(10, True)], {"known": False}, False),
+    ],
+)
+def test_collectives_that_change_shardings(monkeypatch, collectives, more, expected):
+    found = changed(monkeypatch, *collectives, **more)
+    if isinstance(expected, tuple):
+        title, value = expected
+        assert (found.title, found.evidence[0].value) == (f"Changing shardings takes {title}", pytest.approx(value))
+    elif expected is False:
+        assert not found.looked
+    else:
+        assert expected in found.reason

@@ -10,12 +10,14 @@ import pytest
 from tpu_profile_plugin.analysis.environment.environment import Hardware
 from tpu_profile_plugin.analysis.environment.matrix_units import MatrixUnit
 from tpu_profile_plugin.analysis.findings.evidence.device.op_kinds import UNREAD, OpKind
-from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ReadOp, Roof
+from tpu_profile_plugin.analysis.findings.evidence.device.op_work import OpWork, ProgramOp, ReadOp, Roof
 from tpu_profile_plugin.analysis.findings.lost import Lost
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Silence
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.rules.device import (
     bounds,
+    buffer_copies,
+    conversions,
     data_movement,
     exposed_copy,
     low_utilization,
@@ -25,6 +27,7 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     slow_device,
     unchanged_work,
 )
+from tpu_profile_plugin.analysis.hlo.buffer_copies import Why
 from tpu_profile_plugin.analysis.hlo.products import Product
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
@@ -574,3 +577,105 @@ def test_the_product_that_padding_costs_most(monkeypatch):
     assert isinstance(of_host(monkeypatch, padding, ops[3:], 400), Silence)
     monkeypatch.setattr(padding, "matrix_unit", lambda space, environment: None)
     assert isinstance(of_host(monkeypatch, padding, ops, 400), Silence)
+
+
+@pytest.mark.parametrize(
+    ("copies", "what", "of_all", "confidence"),
+    [
+        # The reason that most of the time has comes first, and of it the first copy.
+        ([(30, Why.CARRIED, ""), (20, Why.NOT_DONATED, "a"), (20, Why.NOT_DONATED, "b")],
+         "argument a is overwritten but not donated", 400 / 7, "high"),
+        ([(30, Why.CARRIED, ""), (10, Why.NOT_DONATED, "a"), (10, Why.NOT_DONATED, "b")],
+         "a loop needs its old value in every iteration", 60.0, "high"),
+        ([(10, Why.NOT_DONATED, "a"), (30, Why.ARGUMENT, "b")],
+         "argument b is overwritten and kept by the caller", 75.0, "medium"),
+    ],
+)  # fmt: skip
+def test_why_most_buffers_are_copied(monkeypatch, copies, what, of_all, confidence):
+    found = [
+        buffer_copies.BufferCopy(op_of(us, index=i), why, (i + 1) << 20, argument)
+        for i, (us, why, argument) in enumerate(copies)
+    ]
+    monkeypatch.setattr(buffer_copies, "copies_in", lambda work: found)
+    kind = of_host(monkeypatch, buffer_copies, [op_of(1)], 100)
+    assert (kind.what, kind.confidence) == (what, confidence)
+    assert [one.value for one in kind.evidence] == [pytest.approx(of_all), float(found[0].size >> 20)]
+
+
+@pytest.mark.parametrize(
+    ("ops", "asked", "kinds", "advice"),
+    [
+        ([(30, "a", "f/convert_element_type"), (30, "b", "f/dot")], 50.0, "a 50%, b 50%", "conversions"),
+        ([(29, "a", "f/convert_element_type"), (31, "b", "f/dot")], 290 / 6, "b 52%, a 48%",
+         "conversions by the compiler"),
+        ([(40, "a", "f/Cast_1"), (30, "b", "convert.2"), (20, "c", "f/convert/add"), (10, "d", "")], 70.0,
+         "a 40%, b 30%, c 20%", "conversions"),
+    ],
+)  # fmt: skip
+def test_who_asks_for_conversions(monkeypatch, ops, asked, kinds, advice):
+    monkeypatch.setattr(conversions, "_conversion", lambda op: ops[op.at][1] if op.at < len(ops) else "")
+    names = SimpleNamespace(own_op_name=lambda at: ops[at][2])
+    read = [op_of(us, does="convert", at=at, rows=names) for at, (us, _, _) in enumerate(ops)]
+    others = [op_of(99, does="add", at=0, rows=names), op_of(99, does="convert", at=len(ops), rows=names)]
+    found = of_host(monkeypatch, conversions, [*others, *read], 300)
+    assert [one.value for one in found.evidence] == [kinds, pytest.approx(asked)]
+    assert (found.what, found.advice is PARTS[advice]) == (kinds.split()[0], True)
+    assert of_host(monkeypatch, conversions, others[:1], 300).ops_ps == 0
+
+
+@pytest.mark.parametrize(
+    ("types", "operands", "expected"),
+    [
+        ((11, 16), [0], "f32 to bf16"),
+        ((11, 11), [0], ""),
+        ((11, 16), [], ""),
+        ((11, 16), [-1], ""),
+        ((None, 16), [0], ""),
+        ((11, None), [0], ""),
+        ((11, 16, 12), [0, 2], "f64 to bf16"),  # of the larger operand
+    ],
+)
+def test_the_types_of_a_conversion(monkeypatch, types, operands, expected):
+    """Element types of the rows, of which 1 is the op."""
+    monkeypatch.setattr(
+        conversions, "leaves", lambda one: [] if one is None else [((), SimpleNamespace(element_type=one))]
+    )
+    rows = SimpleNamespace(
+        links=SimpleNamespace(operands=lambda at: operands), bytes=lambda row: row, shape=types.__getitem__
+    )
+    assert conversions._conversion(op_of(1, rows=rows, at=1)) == expected
+
+
+@pytest.mark.parametrize(
+    ("does", "framework", "scatters", "what", "advice"),
+    [
+        ("broadcast", "", True, "zeros for the dense gradient of a table", "dense gradient"),
+        ("broadcast", "", False, "broadcast", "layout"),
+        ("copy", "", True, "copy", "layout"),
+        ("gather", "f/x", True, "gather", "by index"),
+        ("concatenate", "f/x", False, "concatenate", "whole"),
+        ("copy", "f/all_gather_invariant", False, "copy of all_gather_invariant", "around a collective"),
+        ("broadcast", "f/psum", True, "broadcast of psum", "around a collective"),
+        ("copy", "f/all_gather/x", False, "copy", "layout"),
+    ],
+)
+def test_what_moves_the_most_data(monkeypatch, does, framework, scatters, what, advice):
+    rows = SimpleNamespace(op_name=lambda at: framework, links=SimpleNamespace(users=lambda at: [3, 4]))
+    first = ProgramOp(0, MOVES, does, 50 * US, rows, 2)
+    monkeypatch.setattr(ProgramOp, "place", "a.py:1")
+    monkeypatch.setattr(data_movement, "copies_in", lambda work: [])
+    monkeypatch.setattr(data_movement, "_reader", lambda op: "add (a.py:2)")
+    monkeypatch.setattr(data_movement, "_is_scatter", lambda rows, row: scatters and row == 4)
+    for hardware in (Hardware.GPU, Hardware.TPU):
+        found = of_host(monkeypatch, data_movement, [first], 100, hardware=hardware).kind
+        assert (found.what, found.evidence[-1].value) == (what, "add (a.py:2)")
+        assert found.advice.general.startswith(PARTS[advice].general)
+        assert (found.advice.general == PARTS[advice].general) == (hardware is Hardware.GPU)
+
+
+@pytest.mark.parametrize("known", [(False, True), (True, False), (False, False)])
+def test_use_of_devices_that_is_not_known(monkeypatch, known):
+    use, kind = known
+    monkeypatch.setattr(low_utilization, "run_kind", lambda run, parts, moves: "kind" if kind else Silence("x"))
+    found = low_utilization.judge(SimpleNamespace(use_while_busy="use" if use else None), [])
+    assert (isinstance(found, Silence), found.looked) == (True, False)

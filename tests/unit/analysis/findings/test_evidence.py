@@ -38,7 +38,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host import launched
 from tpu_profile_plugin.analysis.findings.evidence.host.launched import is_uncompiled, starved, synced, uncompiled
 from tpu_profile_plugin.analysis.findings.evidence.host.usual import usual_shares
 from tpu_profile_plugin.analysis.findings.lost import Lost
-from tpu_profile_plugin.analysis.findings.model import Finding
+from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, OpOf
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 
@@ -347,3 +347,21 @@ def test_hosts_whose_steps_are_not_compiled(monkeypatch, waits, steps, per_step,
     monkeypatch.setattr(launched, "starved", lambda host: waits)
     host: Any = SimpleNamespace(steps=None if steps is None else range(steps))
     assert uncompiled(host) is (launches if found else None)
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "text", "code"),
+    [
+        (None, "m.py:3", "", ("m.py", 3)),
+        (None, 7, "", None),
+        (OpOf("dot.1"), "x", "dot.1", None),
+        (OpOf("dot.1", 5, "%dot.1 = dot()"), "m.py:3", "%dot.1 = dot()", ("m.py", 3)),
+        (OpOf("dot.1", 5, "", "n.py", 4), "m.py:3", "dot.1", ("n.py", 4)),
+        (OpOf(""), "x", "", None),
+    ],
+)
+def test_the_op_of_evidence_and_its_line(
+    op: OpOf | None, value: str | int, text: str, code: tuple[str, int] | None
+) -> None:
+    found = Evidence("label", value, op=op)
+    assert (found.op_text, found.code) == (text, code)
