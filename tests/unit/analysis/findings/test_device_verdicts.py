@@ -24,12 +24,17 @@ from tpu_profile_plugin.analysis.findings.rules.device import (
     padding,
     recomputation,
     repeated_work,
+    replicated_work,
     slow_device,
+    sparse_core_wait,
     unchanged_work,
+    unread_gradients,
+    unread_rows,
 )
 from tpu_profile_plugin.analysis.hlo.buffer_copies import Why
 from tpu_profile_plugin.analysis.hlo.products import Product
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
+from tpu_profile_plugin.analysis.steps.step_table import TpuPart
 
 US = 10**6
 PEAKS = SimpleNamespace(tera_flops=1.0, hbm=100.0)
@@ -420,23 +425,22 @@ def test_programs_without_products_repeat_nothing(monkeypatch):
     ],
 )
 def test_work_that_no_step_changes(monkeypatch, ops, what, confidence, advice):
-    rows = SimpleNamespace()
     monkeypatch.setattr(
         unchanged_work, "Unchanged", lambda rows: SimpleNamespace(arguments=lambda at: set(ops[at][1].split()))
     )
     monkeypatch.setattr(unchanged_work, "_short", lambda name: "w" if name in ("w[0]", "w[1]") else name)
     monkeypatch.setattr(unchanged_work, "_where", lambda ops, every: "p")
-    read = [op_of(us, rows=_Rows(rows), at=i) for i, (us, _) in enumerate(ops)]
+    read = [op_of(us, rows=SimpleRows(), at=i) for i, (us, _) in enumerate(ops)]
     found = of_host(monkeypatch, unchanged_work, read, 200)
     assert sorted(found.what.replace(",", "").split()) == sorted(what.replace(",", "").split())
     assert (found.confidence, found.advice is PARTS[advice]) == (confidence, True)
 
 
-class _Rows:
+class SimpleRows:
     """Rows of a program, which can be a key."""
 
-    def __init__(self, given):
-        self.given = given
+    def __init__(self, program=None):
+        self.program = program
 
 
 @pytest.mark.parametrize(
@@ -679,3 +683,115 @@ def test_use_of_devices_that_is_not_known(monkeypatch, known):
     monkeypatch.setattr(low_utilization, "run_kind", lambda run, parts, moves: "kind" if kind else Silence("x"))
     found = low_utilization.judge(SimpleNamespace(use_while_busy="use" if use else None), [])
     assert (isinstance(found, Silence), found.looked) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("devices", "saving", "count"),
+    [((2, 1, 4), 10 + 22.5, 2), ((4, 1, 2), 15 + 15, 4), ((1, 1, 4), 22.5, 4), ((1, 1, 1), None, None)],
+)
+def test_work_that_devices_repeat_but_one(monkeypatch, devices, saving, count):
+    """Programs of 20, 50 and 30 us."""
+    program = SimpleNamespace(module=SimpleNamespace(name="jit_f"))
+    rows = [SimpleRows(program) for _ in devices]
+    of_rows = dict(zip(rows, devices, strict=True))
+    monkeypatch.setattr(replicated_work, "devices_that_repeat", of_rows.__getitem__)
+    ops = [op_of(us, rows=one) for us, one in zip((20, 50, 30), rows, strict=True)]
+    found = of_host(monkeypatch, replicated_work, ops, 200)
+    if saving is None:
+        assert (found.ops_ps, found.evidence) == (0, ())
+        assert of_host(monkeypatch, replicated_work, [], 0) is UNREAD
+    else:
+        assert found.saving_ps == pytest.approx(saving * US)
+        assert [one.value for one in found.evidence] == [count, "jit_f"]
+
+
+@pytest.mark.parametrize(
+    ("infeed", "outfeed", "wait", "waited"),
+    [(30, 10, 99, 20), (30, 30, 99, 0), (30, 40, 99, 0), (0, 10, 25, 25), (30, 0, 0, 30), (0, 0, 0, 0)],
+)
+def test_waits_for_a_sparse_core_are_its_input_beyond_its_output(monkeypatch, infeed, outfeed, wait, waited):
+    kinds = [TpuPart.SPARSE_INFEED, TpuPart.SPARSE_OUTFEED, TpuPart.SPARSE_WAIT]
+    monkeypatch.setattr(sparse_core_wait, "PART_OF_CATEGORY", {str(i): kind for i, kind in enumerate(kinds)})
+    monkeypatch.setattr(sparse_core_wait, "work_of", lambda host: SimpleNamespace(counted_ps=80))
+    table = SimpleNamespace(
+        category=["0", "x", "1", "2", "0"],
+        self_ps=np.array([infeed - 5 * (infeed > 0), 7, outfeed, wait, 5 * (infeed > 0)]),
+    )
+    environment = SimpleNamespace(hardware=Hardware.TPU)
+    host = SimpleNamespace(ops=table, summary=SimpleNamespace(environment=environment))
+    found = sparse_core_wait.gather(host)
+    assert (found.counted_ps, found.ops_ps, found.saving_ps) == (80 + waited, waited, waited)
+    assert found.of_ops == pytest.approx(waited / (80 + waited))
+    environment.hardware = Hardware.GPU
+    assert isinstance(sparse_core_wait.gather(host), Silence)
+
+
+@pytest.mark.parametrize(
+    ("plane", "steps", "frameworks", "given", "known"),
+    [
+        (True, True, ("PyTorch",), True, True),
+        (False, True, ("PyTorch",), True, False),
+        (True, False, ("PyTorch",), True, False),
+        (True, True, ("JAX",), True, False),
+        (True, True, ("PyTorch",), False, False),
+    ],
+)
+def test_gradients_that_are_known(monkeypatch, plane, steps, frameworks, given, known):
+    found = SimpleNamespace(gradients=9, unread=4, largest="[8]", spans="spans") if given else None
+    monkeypatch.setattr(unread_gradients, "host_plane", lambda space: "plane" if plane else None)
+    monkeypatch.setattr(unread_gradients, "unread_gradients", lambda space, plane: found)
+    host = SimpleNamespace(
+        space=None, steps="steps" if steps else None, summary=SimpleNamespace(frameworks=frameworks), devices=(),
+        by_part=lambda spans, parts: np.array([5]),
+    )  # fmt: skip
+    loss = unread_gradients.gather(host)
+    assert (loss is not None) is known
+    if loss is not None:
+        assert [one.value for one in loss.evidence] == [9, 4, "[8]"]
+
+
+def unread(monkeypatch, *programs, steps=2):
+    """Of programs: us of their product and of an op after it, runs, rows, rows read, and whether it is told which."""
+    ops, cuts = [], {}
+    for number, (us, after, _, rows, read, moving) in enumerate(programs):
+        own = SimpleRows(SimpleNamespace(program_id=number + 1))
+        cuts[own] = SimpleNamespace(ops={0, 1}, rows=rows, read=read, moving=moving)
+        ops += [op_of(us, index=number, nature=MATRIX, rows=own, at=0), op_of(after, rows=own, at=1)]
+        ops.append(op_of(100, rows=own, at=2))
+    monkeypatch.setattr(unread_rows, "unread_rows", lambda rows: [cuts[rows]])
+    runs = [one[2] for one in programs]
+    names = SimpleNamespace(occurrences=runs, name=[""] * 9)
+    monkeypatch.setattr(unread_rows, "work_of", lambda host: SimpleNamespace(in_programs=ops))
+    monkeypatch.setattr(
+        unread_rows, "op_kind",
+        lambda host, some, least, saving=0.0: OpKind(1, sum(one.self_ps for one in some), saving / US),
+    )  # fmt: skip
+    programs_ = SimpleNamespace(names={1: "jit_a", 2: "jit_b"})
+    host = SimpleNamespace(ops=names, marks=(np.zeros(steps), None), hlo=SimpleNamespace(programs=programs_))
+    return unread_rows.gather(host)
+
+
+@pytest.mark.parametrize(
+    ("programs", "steps", "what", "saving"),
+    [
+        ([(40, 10, 2, 1000, 250, False)], 2, "1,000 rows of which 250 are read", 37.5),
+        ([(40, 10, 2, 16, 1, False)], 2, "16 rows of which 1 is read", 46.875),
+        # Of equal ones the first, else the largest.
+        ([(40, 10, 2, 16, 4, False), (45, 5, 2, 8, 2, False)], 2, "16 rows of which 4 are read", 37.5),
+        ([(40, 10, 2, 16, 4, False), (46, 5, 2, 8, 2, False)], 2, "8 rows of which 2 are read", 38.25),
+        # Four calls per step of a program that is told which row it reads.
+        ([(40, 10, 8, 16, 1, True)], 2, "16 rows anew in each of 4 calls of jit_a, for one that is read", 37.5),
+        ([(40, 10, 7, 16, 1, True)], 2, "16 rows of which 1 is read", 46.875),
+        ([(40, 10, 8, 16, 1, False)], 2, "16 rows of which 1 is read", 46.875),
+        ([(40, 10, 8, 16, 2, True)], 2, "16 rows of which 2 are read", 43.75),
+        ([(40, 10, 8, 16, 1, True)], 0, "16 rows of which 1 is read", 46.875),
+        ([(0, 0, 8, 16, 1, False)], 2, "", 0),
+    ],
+)
+def test_products_of_which_few_rows_are_read(monkeypatch, programs, steps, what, saving):
+    found = unread(monkeypatch, *programs, steps=steps)
+    assert (found.what, found.saving_ps) == (what, pytest.approx(saving))
+
+
+def test_programs_whose_rows_are_not_known(monkeypatch):
+    assert unread(monkeypatch) is UNREAD
