@@ -19,6 +19,7 @@ from tpu_profile_plugin.analysis.hlo import mlir as reading
 from tpu_profile_plugin.analysis.hlo.mlir import (
     MAGIC,
     Reader,
+    Type,
     Unreadable,
     Values,
     _digits,
@@ -427,3 +428,66 @@ def test_bits_of_numbers_that_are_written_with_a_sign() -> None:
         assert reading._bits(Reader(data), width) == bits
     with pytest.raises(Unreadable):
         reading._bits(Reader(number(3) + minus_one * 3), 128)
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind", "expected"),
+    [
+        (0x1FF, Type("i8", bits=8), "-1"), (0xFF, Type("i8", bits=8), "-1"), (0x80, Type("i8", bits=8), "-128"),
+        (0x7F, Type("i8", bits=8), "127"), (0x180, Type("ui8", bits=8, unsigned=True), "128"),
+        (0xF3, Type("i4", bits=4), "3"), (0xFC, Type("i4", bits=4), "-4"), (2, Type("i1", bits=1), "false"),
+        (3, Type("i1", bits=1), "true"),
+    ],
+)  # fmt: skip
+def test_integers_of_few_bits(bits: int, kind: Type, expected: str) -> None:
+    assert reading._integer_text(bits, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("results", "uses", "read"),
+    [
+        # How many uses change places, and by which places; with several results also of which.
+        (1, number(2 << 1) + number(1) + number(0), 3),
+        (1, number(0), 1),
+        (2, number(1) + number(1) + number(1 << 1) + number(0), 4),
+        (2, number(2) + (number(1) + number(1 << 1) + number(0)) * 2, 7),
+        (2, number(0), 1),
+    ],
+)
+def test_orders_of_uses_are_skipped(results: int, uses: bytes, read: int) -> None:
+    reader = Reader(uses + b"\1" * 9)
+    reading._Body(read_module(module(block())), Values(read_module(module(block()))))._uses(reader, results)
+    assert reader.at == read
+
+
+@pytest.mark.parametrize(("version", "lazy"), [(0, False), (1, False), (2, True), (3, True)])
+def test_isolated_regions_are_sections_from_version_2_on(version: int, lazy: bool) -> None:
+    inner = region(1, block(op(results=[0])))
+    content = b"\4" + number(len(inner)) + inner if lazy else inner
+    outer = number(0) + bytes([16]) + number(0) + number(1 << 1 | 1) + content
+    data = module(block(outer), types=[text(b"t")], version=version)
+    assert generic_text(data).splitlines() == ['"d.o"() ({', '  %0 = "d.o"() : () -> t', "}) : () -> ()"]
+
+
+def test_letters_of_arguments_count() -> None:
+    inner = number(1 << 1 | 1) + number(2) + PLACED + op(operands=[1, 0])
+    found = read_module(module(block(op(regions=[region(2, inner)])), types=[text(b"t"), text(b"uvw")]))
+    # Names of two ops, and two arguments that are used once.
+    assert reading._letters(reading._Body(found, Values(found)).read()) == 2 * 3 + 2 * (10 + 1) + 2 * (10 + 3)
+
+
+def test_modules_with_one_block_have_a_form_of_their_own() -> None:
+    def lines(blocks: int) -> list[str]:
+        return list(reading._lines(reading._Op("builtin.module", regions=[[reading._Block()] * blocks]), " "))
+
+    assert lines(0) == lines(1) == [" module {", " }"]
+    assert lines(2)[0] == ' "builtin.module"() ({'
+
+
+def test_properties_in_a_form_of_the_op_are_told_by_their_size() -> None:
+    found = read_module(module(block()))
+    body = reading._Body(found, Values(found))
+    properties = body._properties(Reader(b"abcdefg", 2, 6), "d.o", True)
+    assert properties == "4 bytes"
+    (line,) = reading._lines(reading._Op("d.o", properties=properties), "")
+    assert line.startswith('"d.o"() /* properties: 4 bytes')
