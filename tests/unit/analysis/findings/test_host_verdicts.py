@@ -58,6 +58,14 @@ def run_of(**more):
     return SimpleNamespace(**given)
 
 
+@pytest.mark.parametrize(
+    ("rule", "limits"),
+    [(launch_bound.RULE, ["15%", "0.3 ms", "1000 parts"]), (python_lock.RULE, ["4.5 ms", "5 times", "70%"])],
+)
+def test_when_rules_fire_has_their_limits(rule, limits):
+    assert [limit for limit in limits if limit not in rule.documentation[1]] == []
+
+
 # Launches.
 
 
