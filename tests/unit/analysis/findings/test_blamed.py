@@ -447,6 +447,38 @@ def test_how_often_ops_run_per_step():
     assert module._runs(host) is None
 
 
+@pytest.mark.parametrize(
+    ("steps", "name", "small", "expected"),
+    [
+        (True, "CPU (PyTorch)", True, 4),
+        (True, "CPU (PyTorch)", False, 0),
+        (True, "TPU 0", True, 0),
+        (True, None, True, 0),
+        (False, "CPU (PyTorch)", True, 0),
+    ],
+)
+def test_small_ops_of_devices_that_run_within_calls_of_the_host(monkeypatch, steps, name, small, expected):
+    """In the steps of 10 to 20 and of 30 to 40, of which the first is not used."""
+    asked = []
+
+    def found(device, kinds, times, count, stacks):
+        asked.append((kinds, [one.tolist() for one in times], count))
+        return SmallOps(no_time(), 4.0, (), "", "", spent(5)) if small else None
+
+    monkeypatch.setattr(module, "small_ops", found)
+    monkeypatch.setattr(module, "OpNamer", lambda hlo: SimpleNamespace(kind=lambda op: (0, op.upper())))
+    windows = np.array([10, 30]), np.array([20, 40])
+    host = SimpleNamespace(
+        spent=SimpleNamespace(devices=[SimpleNamespace(windows=windows)]) if steps else None,
+        devices=() if name is None else (SimpleNamespace(name=name, ops=("a", "b")),), hlo=None,
+        time=SimpleNamespace(takes_part=np.array([[False], [True]])), blame=SimpleNamespace(stacks=None),
+        by_part=lambda spans, parts: spent(7),
+    )  # fmt: skip
+    groups = module._small_ops(host)
+    assert [(one.count, int(one.by_part.sum())) for one in groups] == ([(4.0, 7 * US)] if expected else [])
+    assert asked == ([(["A", "B"], [[30], [40]], 1)] if steps and name == "CPU (PyTorch)" else [])
+
+
 # What explains a part.
 
 

@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
 from tpu_profile_plugin.analysis.findings.lost import Lost, located, lost_to, share_within, within
 from tpu_profile_plugin.analysis.findings.model import Advice, Finding, OpOf
 from tpu_profile_plugin.analysis.findings.places import cell, in_timeline, most_in, most_label, timeline
+from tpu_profile_plugin.analysis.findings.run_view import RunView
 
 MS = 10**9
 
@@ -155,3 +156,11 @@ def test_the_host_that_loses_most():
     assert (fine.reason, fine.looked, fine.missing) == ("59.9% is fine", True, None)
     unknown = verdict_of((300, "{share} may be fine", ONE_DEVICE))
     assert (unknown.reason, unknown.looked, unknown.missing) == ("30.0% may be fine", False, ONE_DEVICE)
+
+
+def test_parts_of_the_step_and_the_time_between_steps_largest_first():
+    view = RunView(("h",), None, budget(compute=600, idle_host=100, idle_input=200, between_idle_host=300), None)
+    shares = [(name, round(1200 * share)) for name, share in view.parts() if share]
+    assert shares == [("compute", 600), (BETWEEN, 300), ("idle_input", 200), ("idle_host", 100)]
+    groups = {name: round(1200 * share) for name, share in view.group_shares().items() if share}
+    assert (groups[BETWEEN], sum(groups.values())) == (300, 1200)
