@@ -21,6 +21,7 @@ from tpu_profile_plugin.analysis.blame.stacks import (
 )
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_unnamed, passes_on
+from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.hlo.programs import Frame
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
@@ -88,9 +89,9 @@ class FunctionGroup:
     """A function of the program with the ops that it launches one by one.
 
     Attributes:
-      name, ps, by_part, growth: as of `HostGroup`, ops included.
-      ops: the kinds with most time; ops_ps: time of all.
-      model_ps: the part of it that is ops of a model: of its layers, backward pass and optimizer; all of it if nothing
+      name, ps, by_part, growth: as of `HostGroup`, ops included; unless it evaluates, without matrix products.
+      ops: the kinds of these with most time; ops_ps: time of these.
+      model_ps: of all its ops, those of a model: of its layers, backward pass and optimizer; all of them if nothing
         tells which of the recorded ones are a model's.
       traced: the ops are those of compiled programs.
     """
@@ -107,14 +108,23 @@ class FunctionGroup:
 
 def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
     mine = group.rows[blame.op[group.rows] >= 0]
-    times = Counter[str]()
-    for op, ps in zip(blame.op[mine].tolist(), blame.ps[mine].tolist(), strict=True):
-        times[base_name(blame.ops[op].name)] += ps
     launched = np.flatnonzero(blame.op >= 0)
     models = launched[_of_model(blame, launched)]
     model_ps = int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
-    kinds = tuple(kind for kind, _ in times.most_common(3))
-    return FunctionGroup(group.name, group.ps, group.by_part, kinds, times.total(), model_ps, blame.growth(group.rows))
+    needed = mine[:0] if purpose(group.name) is Purpose.EVALUATION else mine[_products(blame)[blame.op[mine]]]
+    times = Counter[str]()
+    for op, ps in zip(*(one[np.setdiff1d(mine, needed)].tolist() for one in (blame.op, blame.ps)), strict=True):
+        times[base_name(blame.ops[op].name)] += ps
+    rest, kinds = np.setdiff1d(group.rows, needed), tuple(kind for kind, _ in times.most_common(3))
+    ps = int(blame.ps[rest].sum())
+    return FunctionGroup(
+        *(group.name, ps, blame.by_part(rest), kinds, times.total()), model_ps, blame.growth(group.rows)
+    )
+
+
+def _products(blame: HostBlame) -> Bools:
+    """Per op, whether it is a matrix product."""
+    return np.array([by_name(op.name)[0] is Nature.MATRIX for op in blame.ops], np.bool_)
 
 
 def _of_model(blame: HostBlame, rows: I64) -> Bools:
@@ -122,8 +132,7 @@ def _of_model(blame: HostBlame, rows: I64) -> Bools:
     layers = np.array([_LAYERS.search(name) is not None for name in blame.stacks.names], np.bool_)
     parent, name = blame.stacks.parent, blame.stacks.name
     inside = with_callees(parent, np.flatnonzero(layers[name]))
-    names = [op.name for op in blame.ops]
-    named = np.array([bool(_OF_MODEL.search(one)) or by_name(one)[0] is Nature.MATRIX for one in names], np.bool_)
+    named = np.array([_OF_MODEL.search(op.name) is not None for op in blame.ops], np.bool_) | _products(blame)
     found: Bools = named[blame.op[rows]] | np.append(inside, False)[blame.node[rows]]
     return found
 

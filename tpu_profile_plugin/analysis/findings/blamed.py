@@ -313,7 +313,7 @@ def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) ->
     finding = Finding(
         f"{lost.share:.1%} of the {run.base} is {name}, {what}: {', '.join(group.ops)}",
         lost.ps,
-        "wall time of the function and of the ops that it launches, per step; at most that, if they are not needed",
+        "wall time of the function and of its ops but for matrix products, per step; at most that, if it is not needed",
         "medium",
         evidence,
         KINDS[Purpose.EVALUATION].advice if evaluates else advice_of_function(group.ops, traced=group.traced),

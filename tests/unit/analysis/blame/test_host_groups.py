@@ -223,7 +223,18 @@ def test_functions_with_their_ops_and_waits():
 def test_ops_of_a_model_are_told_by_their_names_or_by_the_calls_around_them(op, layer, model):
     rows = [(COMPUTE, 1, 0, 700), (COMPUTE, 0, 1, 60), (COMPUTE, 2, 1, 40)]
     (found,) = function_groups(blamed(rows, [(F, NOWHERE), (layer, 0)], (op, "aten::mul", op)))
-    assert (found.name, found.ps, found.model_ps) == (F, 800, model)
+    assert (found.name, found.ps, found.model_ps) == (F, 700 if op == "aten::mm" else 800, model)
+
+
+@pytest.mark.parametrize(
+    ("name", "ps", "kinds"),
+    [("$train.py:3 f", 500, ("aten::mul",)), ("$train.py:3 evaluate", 800, ("aten::mul", "aten::mm"))],
+)
+def test_matrix_products_are_no_part_of_a_function_unless_it_evaluates(name, ps, kinds):
+    rows = [(COMPUTE, 0, 0, 300), (COMPUTE, 1, 0, 400), (IDLE_HOST, NO_OP, 0, 100)]
+    (found,) = function_groups(blamed(rows, [(name, NOWHERE)], ("aten::mm", "aten::mul")))
+    assert (found.name, found.ps, found.ops, found.ops_ps) == (name, ps, kinds, ps - 100)
+    assert int(found.by_part.sum()) == ps
 
 
 @pytest.mark.parametrize("calls", [[("$api.py:9 wait", NOWHERE)], [("$api.py:9 wait", NOWHERE), (F, NOWHERE)]])
