@@ -164,3 +164,49 @@ def test_parts_of_the_step_and_the_time_between_steps_largest_first():
     assert shares == [("compute", 600), (BETWEEN, 300), ("idle_input", 200), ("idle_host", 100)]
     groups = {name: round(1200 * share) for name, share in view.group_shares().items() if share}
     assert (groups[BETWEEN], sum(groups.values())) == (300, 1200)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "devices", "cpus"),
+    [
+        (("cpu",), True, True),
+        (("cpu", "host"), True, True),
+        (("cpu", "tpu"), True, False),
+        (("gpu",), True, False),
+        (("host",), False, False),
+        ((), False, False),
+    ],
+)
+def test_runs_whose_devices_are_cpus(kinds, devices, cpus):
+    given = SimpleNamespace(devices=[SimpleNamespace(kind=kind) for kind in kinds])
+    view = RunView(("h",), None, given, None)
+    assert (view.has_devices, view.on_cpus, view.waiting) == (
+        devices, cpus, "Devices wait" if devices else "The host waits",
+    )  # fmt: skip
+
+
+def test_time_of_parts_of_the_step():
+    view = RunView(("h", "g"), None, budget(compute=600, idle_host=100, idle_input=300), None)
+    assert view.lost_in("idle_host", "output_copy", "idle_input") == Lost(400.0, 0.4, ("idle_host", "idle_input"))
+    assert view.lost_in("output_copy", "input_copy") == Lost(0.0, 0.0, ("output_copy",), whole=True)
+    assert view.lost_in("idle_host", ps=50.0) == Lost(50.0, 0.05, ("idle_host",))
+    assert view.lost_in("idle_input") == Lost(300.0, 0.3, ("idle_input",), whole=True)
+    assert (view.share(250), view.cells) == (0.25, 3)
+    empty = RunView(("h",), None, SimpleNamespace(base_ps=0, cells=0), None)
+    assert (empty.share(250), empty.cells) == (0.0, 1)
+    assert view.present([None, 4]) == [(4, "g")]
+    of_hosts = RunView(
+        ("h", "g", "i"), None, None, SimpleNamespace(devices=[SimpleNamespace(host=i) for i in (0, 1, 0)])
+    )
+    assert [of_hosts.devices_of(name) for name in ("h", "g", "i")] == [[0, 2], [1], []]
+
+
+def test_times_of_hosts_that_lie_in_a_group():
+    """Of three steps."""
+    view = RunView(("h",), None, budget(compute=600, idle_host=100, idle_input=300), None)
+    assert view.lost_within("idle_host", [by_part(idle_host=30), by_part(idle_host=60)]).ps == 30.0
+    assert view.lost_within("idle_host", []).ps == 0.0
+    assert view.located([by_part(idle_host=30), by_part(idle_input=60)]) == Lost(
+        30.0, 0.03, ("idle_input", "idle_host")
+    )  # fmt: skip
+    assert view.located([]).ps == 0.0
