@@ -14,7 +14,7 @@ from builders.racing import racing
 from builders.shown import profile
 from builders.xspace_text import build
 
-from tpu_profile_plugin.analysis.hlo.cost import Cost, CostModel, _positions, cycles_per_element
+from tpu_profile_plugin.analysis.hlo.cost import Cost, CostModel, CpuCostModel, _positions, cycles_per_element
 from tpu_profile_plugin.analysis.hlo.instructions import (
     BATCH,
     FEATURE,
@@ -941,6 +941,24 @@ def test_values_of_nested_fusions_count_once() -> None:
     assert fusion(Q, nested, beside, of=VECTOR, deep=inside) == (128, 3 * 256)
 
 
+@pytest.mark.parametrize(("depth", "name", "expected"), [(0, "f", 256), (49, "f", 256), (50, "f", 0), (0, "x", 0)])
+def test_what_nested_fusions_read_of_an_operand(depth: int, name: str, expected: float) -> None:
+    # The other parameter, and what is made of the first one, do not count.
+    inside = [Q, op("r", "parameter", VECTOR, parameter_number=1), op("n", "negate", VECTOR, "q"),
+              op("m", "add", VECTOR, "n", "r")]  # fmt: skip
+    entry = [
+        op("p", "parameter", VECTOR),
+        op("o", "parameter", VECTOR, parameter_number=1),
+        op("f", "fusion", VECTOR, "p", "o", called=["inner"]),
+        op("x", "fusion", VECTOR, "p"),
+    ]
+    found = hlo_programs(profile(metadata_plane(m=(7, program(entry, inner=inside))))).program(7)
+    assert found is not None
+    instructions = Instructions(found)
+    model = CpuCostModel(instructions)
+    assert model._read_inside(instructions.named("p"), instructions.named(name), depth) == expected
+
+
 def test_operands_are_read_in_the_parts_that_are_used() -> None:
     direct = [op(f"s{i}", "slice", HALF, "q", slice_dimensions=[{"start": i, "limit": i + 32}]) for i in range(2)]
     assert fusion(Q, *direct, SUM[0], of=HALF) == (32, 2 * 128 + 128)
@@ -1005,7 +1023,7 @@ def counted(source: int, kernel: int, output: int, stride: int, dilation: int, b
 @pytest.mark.parametrize("source", [1, 2, 5])
 @pytest.mark.parametrize(("kernel", "output"), [(1, 1), (1, 4), (3, 3), (2, 5), (4, 2)])
 def test_positions_are_the_pairs_that_fall_on_an_element(source: int, kernel: int, output: int) -> None:
-    for stride, dilation, base, low in product((1, 2, 3), (1, 2), (1, 2, 3, 4), (-2, 0, 1, 3)):
+    for stride, dilation, base, low in product((1, 2, 3), (1, 2), (1, 2, 3, 4, 5), (-2, 0, 1, 3)):
         expected = counted(source, kernel, output, stride, dilation, base, low)
         found = _positions(window(stride, dilation, base, low), source, kernel, output)
         assert found == expected, (stride, dilation, base, low)

@@ -132,6 +132,42 @@ def test_a_layer_has_no_more_nodes_than_fit() -> None:
     assert max(sum(rect.y == y for rect in found.nodes.values()) for y in layers) == 16
 
 
+def test_inputs_that_move_down_to_their_user_fill_its_layers() -> None:
+    chain = [op("c0", "parameter", "f32[4]"), *(op(f"c{i}", "negate", "f32[4]", f"c{i - 1}") for i in range(1, 4))]
+    inputs = [op(f"p{i}", "parameter", "f32[4]", parameter_number=1 + i) for i in range(10)]
+    last = op("x", "custom-call", "f32[4]", "c3", *(one.name for one in inputs))
+    _, _, found = placed(program([*chain, *inputs, last]))
+    counts: dict[int, int] = {}
+    for row, rect in found.nodes.items():
+        if row != ROOT:
+            counts[rect.y] = counts.get(rect.y, 0) + 1
+    assert [counts[y] for y in sorted(counts)] == [1, 1, 4, 8, 1]
+
+
+def drawn(entry: list[Any], *, merge_fusion: bool = False, **inside: list[Any]) -> list[tuple[str, list[str]]]:
+    """The nodes, each with what is written into it."""
+    found = hlo_programs(columns(profile(jit_f=program(entry, **inside)))).program(1)
+    assert found is not None
+    assert found.entry is not None
+    drawing = draw_computation(Links(found), found.entry, merge_fusion=merge_fusion)
+    return [(found.names[one.row], [found.names[row] for _, row in one.inline]) for one in drawing.nodes]
+
+
+def test_what_is_written_into_nodes_of_fusions() -> None:
+    of = "f32[4]"
+    fused = op("f", "fusion", of, "x", called=["inside"])
+    entry = [op("x", "parameter", of), op("one", "constant", "f32[]"), fused]
+    bare = [op("q", "broadcast", of), op("n", "negate", of, "q")]
+    assert drawn(entry, inside=bare) == [("x", []), ("q", []), ("n", [])]
+    spread = [op("z", "constant", "f32[]"), op("q", "broadcast", of, "z"), op("n", "negate", of, "q")]
+    assert drawn(entry, inside=spread) == [("x", []), ("n", ["z"])]
+    part = [op("x", "get-tuple-element", of, "pair"), op("pair", "parameter", [of, of]), fused]
+    assert drawn(part, inside=[op("p", "parameter", of), op("n", "negate", of, "p")])[-2:] == [("p", ["x"]), ("n", [])]
+    # What a fusion computes is not drawn where fusions are nodes.
+    twice = [*entry, op("c", "call", of, "x", called=["inside"])]
+    assert [name for name, _ in drawn(twice, merge_fusion=True, inside=bare)] == ["x", "f", "c"]
+
+
 def test_programs_that_make_no_sense_are_placed_too() -> None:
     ring = [op("a", "negate", "f32[4]", "b"), op("b", "negate", "f32[4]", "a")]
     _, drawing, found = placed(program(ring))

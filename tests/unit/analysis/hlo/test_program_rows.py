@@ -10,7 +10,8 @@ from builders.shown import profile
 from builders.xspace_text import build
 
 from tpu_profile_plugin.analysis.hlo.buffer_copies import ProgramCopies
-from tpu_profile_plugin.analysis.hlo.graph import Mark, _walk, adjacent, find
+from tpu_profile_plugin.analysis.hlo.graph import Links, Mark, _walk, adjacent, find
+from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.one_hot import looked_up
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.parameters import Change, base_name, changes, programs_of
@@ -20,6 +21,7 @@ from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs, 
 from tpu_profile_plugin.analysis.hlo.unchanged import Unchanged
 from tpu_profile_plugin.analysis.hlo.unread_rows import unread_rows
 from tpu_profile_plugin.columns import load
+from tpu_profile_plugin.protos import message
 
 
 def rows_of(entry: list[Op], more: dict[str, Any] | None = None, **computations: list[Op]) -> ProgramRows:
@@ -410,6 +412,12 @@ def test_how_parameters_differ(programs: list[list[Op]], expected: Any) -> None:
     assert (None if told is None else [(one.parameter, one.what, list(one.values)) for one in told]) == expected
 
 
+def test_parameters_are_those_of_the_entry() -> None:
+    texts = [program(taking(one), module="jit_f", other=taking("f32[7]", "f32[8]")) for one in ("f32[2]", "f32[3]")]
+    found = hlo_programs(profile(metadata_plane(a=(1, texts[0]), b=(2, texts[1]))))
+    assert [(one.what, one.values) for one in changes(found, [1, 2]) or ()] == [("dimension 0", ("2", "3"))]
+
+
 def test_programs_that_are_not_there_do_not_differ() -> None:
     found = several(taking("f32[2]"), taking("f32[3]"))
     assert changes(found, [1, 99]) is None
@@ -514,6 +522,8 @@ SIZES = (2, 3, 5, 4)
         (convolution("f32[2,4,8]", "f32[3,4,3]", feature_group_count=2), (32, 0, False, (2, 16, 2, 9))),
         (convolution("f32[2,4,8]", "f32[3,4,3]", batch_group_count=4), (32, 0, False, (4, 16, 1, 9))),
         (convolution("f32[0,5,8]", "f32[3,5,3]"), (32, 0, False, None)),
+        (convolution("f32[2,0,8]", "f32[3,0,3]"), (32, 0, False, None)),
+        (convolution("f32[2,5,8]", "f32[0,5,3]"), (32, 0, False, None)),
         (convolution("f32[2,5,8]", "f32[3,5,3]", "ragged-dot"), (32, 0, False, None)),
         (convolution("f32[2]", "f32[3,5,3]"), (32, 0, False, None)),
         (product("convolution", "f32[2,5,8]", "f32[2,3,10]", "f32[3,5,3]"), (32, 0, False, None)),
@@ -625,6 +635,31 @@ def test_neighbours_look_through_parts_of_tuples() -> None:
     assert neighbours == [
         (["sum", "again", "sum"], []), (["again"], ["pair", "pair"]), ([], ["pair", "sum"])
     ]  # fmt: skip
+
+
+def test_operands_that_are_not_there_are_passed_over() -> None:
+    proto = message("xla.HloProto").FromString(program([op("x", "constant", NUMBERS), op("y", "negate", NUMBERS, "x")]))
+    proto.hlo_module.computations[0].instructions[1].operand_ids.extend([1, 1 << 60])
+    found = hlo_programs(profile(metadata_plane(m=(7, proto.SerializeToString())))).program(7)
+    assert found is not None
+    assert Links(found).operands(1) == [0, -1, -1]
+    assert adjacent(found, 1) == ([], ["x"])
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"), [("", "", ""), ("a", "", "a:"), ("", "B", ":B"), ("a/b", "B", "a/b:B")]
+)
+def test_the_framework_op_of_an_instruction(name: str, type_: str, expected: str) -> None:
+    assert provenance(rows_of([op("x", "constant", NUMBERS, op_name=name, op_type=type_)]).instruction(0)) == expected
+
+
+def test_instructions_inside_of_fusions_are_told_three_deep() -> None:
+    inner = {f"c{i}": [op(f"f{i}", "fusion", NUMBERS, called=[f"c{i + 1}"])] for i in range(6)}
+    text = program([op("f", "fusion", NUMBERS, called=["c0"])], **inner, c6=[op("end", "add", NUMBERS)])
+    found, depth = HloOps(profile(metadata_plane(m=(7, text)))).fused(7, "f"), 0
+    while found:
+        depth, found = depth + 1, found[0].inner
+    assert depth == 3
 
 
 def walked(entry: list[Op], center: str, radius: int) -> dict[str, tuple[int, Mark]]:
