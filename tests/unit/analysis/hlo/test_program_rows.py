@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.hlo.parameters import Change, base_name, change
 from tpu_profile_plugin.analysis.hlo.products import products_of
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs, is_training
+from tpu_profile_plugin.analysis.hlo.summed import summed
 from tpu_profile_plugin.analysis.hlo.unchanged import Unchanged
 from tpu_profile_plugin.analysis.hlo.unread_rows import unread_rows
 from tpu_profile_plugin.columns import load
@@ -660,6 +661,60 @@ def test_instructions_inside_of_fusions_are_told_three_deep() -> None:
     while found:
         depth, found = depth + 1, found[0].inner
     assert depth == 3
+
+
+def test_sources_of_operands_that_are_not_there() -> None:
+    made = [op("x", "constant", NUMBERS), op("y", "negate", NUMBERS, "x"),
+            op("z", "constant", NUMBERS, source_file="z.py", source_line=1)]  # fmt: skip
+    proto = message("xla.HloProto").FromString(program(made))
+    proto.hlo_module.computations[0].instructions[1].operand_ids.append(1)
+    found = hlo_programs(profile(metadata_plane(m=(7, proto.SerializeToString())))).program(7)
+    assert found is not None
+    assert [ProgramRows(found).place(row) for row in range(3)] == ["", "", "z.py:1"]
+
+
+def test_loops_in_loops() -> None:
+    def body(state: str, *inside: Op) -> list[Op]:
+        return [op(state, "parameter", NUMBERS), *inside, op(f"next.{state}", "negate", NUMBERS, state)]
+
+    inner = op("inner", "while", NUMBERS, "a", called=["second", "test"])
+    entry = [op("x", "parameter", NUMBERS), op("outer", "while", NUMBERS, "x", called=["first", "test"])]
+    rows = rows_of(entry, first=body("a", inner), second=body("b"), test=[op("more", "constant", "pred[]")])
+    assert [names(rows, rows.loops(at(rows, name))) for name in ("b", "a", "x")] == [["outer", "inner"], ["outer"], []]
+
+
+SUM = [op("zero", "constant", "f32[]"), op("sum", "reduce", "f32[3,5]", "x", "zero", dimensions=[0])]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ([*dot(), *SUM], ["sum"]),
+        ([*dot(), *SUM, op("more", "reduce", "f32[15]", "x", "zero")], ["sum", "more"]),
+        ([*dot(), *SUM, op("more", "reduce", "f32[5]", "x", "zero")], None),
+        ([*dot(), *SUM, op("more", "slice", "f32[3,5]", "x")], None),
+        ([*dot(), SUM[0], op("pair", "reduce", ["f32[3,5]", "f32[15]"], "x", "x")], ["pair"]),
+        ([*dot(), SUM[0], op("pair", "reduce", ["f32[3,5]", "f32[2]"], "x", "x")], None),
+        (dot(), None),
+        # Of one example nothing is added up.
+        ([*dot("f32[1,3,4]", "f32[1,4,5]"), *SUM], None),
+        ([*dot(lhs_contracting_dimensions=[7]), *SUM], None),
+        ([*library_call(), *SUM], None),
+        ([*product("negate", "f32[2,3,5]", "f32[2]", "f32[2]"), *SUM], None),
+        ([*dot()[:2], op("x", "fusion", "f32[2,3,5]", "l", "r", called=["both"]), *SUM], None),
+        ([*dot()[:2], op("x", "fusion", "f32[2,3,5]", "l", "r", called=["one"]), *SUM], ["sum"]),
+    ],
+)
+def test_products_that_are_only_added_up(entry: list[Op], expected: list[str] | None) -> None:
+    one = [op(f"i.{part.name}", part.opcode, part.shape, *(f"i.{name}" for name in part.operands), **part.fields)
+           for part in dot()]  # fmt: skip
+    left, right = op("j.l", "parameter", "f32[2,3,4]"), op("j.r", "parameter", "f32[2,4,5]")
+    dots = [op(f"j.{at}", "dot", "f32[2,3,5]", "j.l", "j.r", dot_dimension_numbers=BATCHED) for at in "xy"]
+    rows = rows_of(entry, one=one, both=[left, right, *dots])
+    found = summed(rows, at(rows, "x"))
+    assert (None if found is None else (found[0].sizes, names(rows, found[1]))) == (
+        None if expected is None else (SIZES, expected)
+    )
 
 
 def walked(entry: list[Op], center: str, radius: int) -> dict[str, tuple[int, Mark]]:

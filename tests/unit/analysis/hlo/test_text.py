@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tpu_profile_plugin.analysis.hlo.text import (
     call_order,
     instruction_text,
     literal_text,
+    module_header,
     sharding,
 )
 from tpu_profile_plugin.protos import message
@@ -517,3 +519,56 @@ def test_deep_nesting_ends(depth: int) -> None:
 def tuple_of(inside: bytes) -> bytes:
     head = message("xla.ShapeProto")(element_type="TUPLE").SerializeToString()
     return head + wire_text(message("xla.ShapeProto").TUPLE_SHAPES_FIELD_NUMBER, inside)
+
+
+def changed(data: bytes, change: Callable[[Any], None]) -> bytes:
+    """A program with something changed that names cannot say."""
+    proto = message("xla.HloProto").FromString(data)
+    change(proto.hlo_module)
+    return bytes(proto.SerializeToString())
+
+
+def test_attributes_of_ops_on_truth_values() -> None:
+    entry = [op("p", "parameter", "pred[]"), op("b", "broadcast", "pred[4,2]", "p", dimensions=[1])]
+    assert "broadcast(p), dimensions={1}" in text(program(entry))
+    without = [op("c", "conditional", "f32[]", called=["yes"])]
+    assert "conditional(), branch_computations={yes}" in text(program(without, yes=[op("y", "constant", "f32[]")]))
+
+
+def test_the_header_is_without_computations() -> None:
+    found = module_header(loaded(program([op("p", "parameter", "pred[]")], module="jit_g")))
+    assert (found.name, len(found.computations), found.entry_computation_id) == ("jit_g", 0, 1)
+
+
+def test_the_name_of_a_module_is_the_compiler_s() -> None:
+    made = program([op("p", "parameter", "pred[]")], module="jit_g")
+    nameless = changed(made, lambda module: module.ClearField("name"))
+    assert [text(data).split(",")[0].split()[1] for data in (made, nameless)] == ["jit_g", "test"]
+
+
+def test_the_result_of_a_signature_is_that_of_the_root() -> None:
+    entry = [op("p", "parameter", "f32[4]"), op("r", "slice", "f32[2]", "p"), op("s", "slice", "f32[1]", "p")]
+    assert "(p: f32[4]) -> f32[1] {" in text(program(entry), full=True)
+    middle = changed(program(entry), lambda module: setattr(module.computations[0], "root_id", (1 << 32) + 1))
+    assert "(p: f32[4]) -> f32[2] {" in text(middle, full=True)
+
+
+def test_the_order_of_computations_that_come_before_their_caller() -> None:
+    def order(*names: str, unknown: bool = False) -> list[str]:
+        entry = [op("x", "call", "f32[]", called=["a"]), op("e", "constant", "f32[]")]
+        data = program(entry, a=[op("z", "constant", "f32[]")], b=[op("y", "constant", "f32[]")])
+
+        def arrange(module: Any) -> None:
+            made = {one.name: one for one in module.computations}
+            if unknown:
+                made["entry"].instructions[0].called_computation_ids[:] = [1 << 40]
+            arranged = [message("xla.HloComputationProto").FromString(made[name].SerializeToString()) for name in names]
+            del module.computations[:]
+            module.computations.extend(arranged)
+
+        found = loaded(changed(data, arrange))
+        return [found.computation_names[row] for row in call_order(found)]
+
+    assert order("a", "b", "entry") == ["b", "a", "entry"]
+    assert order("entry", "a", "b") == ["a", "entry", "b"]
+    assert order("entry", "a", "b", unknown=True) == ["entry", "a", "b"]
