@@ -74,6 +74,10 @@ def test_the_time_of_a_thread_is_at_least_the_self_time_of_its_ops() -> None:
     host = ops('plane 0 "/host:CPU"\nline 1 a\n0us +10us "a:A"\n1us +10us "b:B"\n2us +7us "c:C"')
     assert shown(host) == [("a", "A", 1, 10, 10), ("c", "C", 1, 7, 7)]
     assert (host.ops.total_ps, host.ops.idle_ps) == (17 * US, 0)
+    # Of another thread it is the 33 us from its first op to its last.
+    two = 'line 1 a\n0us +10us "a:A"\n1us +10us "b:B"\n2us +7us "c:C"\nline 2 b\n5us +2us "d:D"\n35us +3us "d:D"'
+    host = ops(f'plane 0 "/host:CPU"\n{two}')
+    assert (host.ops.total_ps, host.ops.idle_ps) == (50 * US, 28 * US)
 
 
 def test_a_thread_without_ops_has_no_idle_time_and_eager_is_any_run():

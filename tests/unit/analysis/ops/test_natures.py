@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,16 +17,17 @@ from builders.xspace_text import build
 from tpu_profile_plugin import columns
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.analysis.environment.environment import Peaks
+from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
 from tpu_profile_plugin.analysis.ops import gpu_kernels
 from tpu_profile_plugin.analysis.ops.gpu_kernels import Kernel, KernelRow, Launch, is_matrix_equation, parse_launch
 from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_category, by_program
-from tpu_profile_plugin.analysis.ops.op_tables import OpRecords, computes
+from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, OpRecords, OpTable, computes, hlo_op_table, hlo_records
 from tpu_profile_plugin.analysis.ops.pipeline_ops import PipelineOps, passes, pipeline_ops, work_times
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION, sums_by_line
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs
-from tpu_profile_plugin.analysis.ops.tree import OpNode
+from tpu_profile_plugin.analysis.ops.tree import PROGRAM, OpNode, op_tree
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.protos import message
 from tpu_profile_plugin.units import PS_PER_US
@@ -323,3 +325,42 @@ def test_ops_of_pipelines() -> None:
     ]  # fmt: skip
     assert pipeline_ops(pipelines(main="0 90 a:Conv2D", tf_data_x="5 3 Iterator::Map")) is None
     assert passes(pipelines(main="0 90 a:Conv2D")) == 0
+
+
+def test_categories_of_what_is_no_instruction() -> None:
+    ops = HloOps(profile(metadata_plane(m=(7, program([op("x", "negate", "f32[5]")])))))
+    keys = [(7, "x"), (0, "Memcpy"), (0, "k"), (7, "Memcpy")]
+    ones = np.ones(4, np.int64)
+    runs = np.array([3, 1, 1, 1])
+    table = hlo_op_table(ops, keys, (runs, ones, ones, ones), "none", {(0, "Memcpy"): "copy"})
+    assert table.category == ("non-fusion elementwise", "copy", "none", "none")
+    assert (table.flops.tolist(), table.cores.tolist()) == ([45, 0, 0, 0], [1, 1, 1, 1])
+    assert hlo_op_table(ops, keys, (runs, ones, ones, ones), "none").category == (
+        "non-fusion elementwise", "none", "none", "none"
+    )  # fmt: skip
+
+
+def test_bytes_of_ops_of_pytorch_count_as_read() -> None:
+    names = ("a/aten::mm:PyTorch", "a/b:Relu", "")
+    zeros, ones = np.zeros(3, np.int64), np.ones(3, np.int64)
+    table = OpTable(
+        module=(0, 0, 0), name=("k", "l", "m"), category=("", "", ""), provenance=names, eager=zeros > 0,
+        occurrences=ones, time_ps=ones, self_ps=ones, min_ps=ones, cores=ones, flops=zeros, model_flops=zeros,
+        bytes=np.array([64.0, 32.0, 16.0]),
+    )  # fmt: skip
+    found = hlo_records(table, HloOps(profile(metadata_plane(m=(7, program([op("x", "negate", "f32[5]")]))))),
+                        {"a/b:Relu": ("f.py", 3, "g")})  # fmt: skip
+    assert found.traffic[:, HBM, READ].tolist() == [64, 0, 0]
+    assert found.traffic.sum() == 64
+    assert [(one.source_file, one.source_line, one.source_stack) for one in found.text] == [
+        ("", -1, ""), ("f.py", 3, "g"), ("", -1, "")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("total_ps", "observed", "idle"), [(0, False, []), (0, True, [0]), (5, False, [5]), (5, True, [5])]
+)
+def test_time_without_any_op_is_idle(total_ps: int, observed: bool, idle: list[int]) -> None:
+    records = OpRecords(replace(OpTable(), total_ps=total_ps), observed=observed)
+    root, found = op_tree(records, PROGRAM)
+    assert (root.time_ps, [(one.kind, one.time_ps) for one in found]) == (0, [("idle", ps) for ps in idle])

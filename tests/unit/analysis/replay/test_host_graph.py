@@ -587,6 +587,27 @@ def test_a_host_whose_main_thread_may_be_unknown(more: str) -> None:
     assert found.linked == 0
 
 
+@pytest.mark.parametrize("before", [0, 1])
+def test_ops_that_run_within_calls_are_on_the_main_thread(before: int) -> None:
+    events = """
+        0 100 train {_r=1, step_num=0}
+        5us +90us FunctionRun
+        10us +30us "ExecutorState::Process" {id=1}
+        12us +20us "MatMul:MatMul"
+    """
+    (found,) = run_replay(run_of(host(*["1 1 a"] * before, events))).graph.hosts
+    assert (len(found.chains), found.main, found.linked) == (1, before, 1)
+    assert [(chain, one.device, len(one.spans) > 0) for chain, one in found.contents] == [(0, 0, True)]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_launches_of_the_main_thread_are_known(before: int) -> None:
+    launches = "\n".join(f"{4 * i} 2 cudaLaunchKernel {{correlation_id={i}}}" for i in (1, 2, 3))
+    calls = f"0 100 train {{_r=1, step_num=0}}\n{launches}"
+    (found,) = run_replay(run_of(f"{ALONE}\n{host(*['1 1 a'] * before, calls)}")).graph.hosts
+    assert (found.main, found.linked, len(found.chains)) == (before, 1, 3)
+
+
 def test_a_host_has_few_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_graph, "_MOST_QUEUES", 2)
     assert len(run_replay(run_of(ALONE)).graph.hosts[0].chains) == 3
