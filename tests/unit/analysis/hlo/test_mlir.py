@@ -407,7 +407,9 @@ def test_as_many_ops_and_values_as_may_be_read(monkeypatch: pytest.MonkeyPatch) 
     assert generic_text(module(block(*unused))).count("d.o") == 2
     many_values = [op(regions=[region(2, block())]), op(regions=[region(2, block())])]
     undeclared = [op(regions=[region(1, block(*three))])]
-    for ops in ([op()] * 4, many_values, undeclared):
+    inner = op(regions=[region(2, block(op()))])
+    assert generic_text(module(block(op(regions=[region(1, block())]), inner))).count("d.o") == 3
+    for ops in ([op()] * 4, many_values, undeclared, [op(regions=[region(2, block())]), inner]):
         with pytest.raises(Unreadable):
             generic_text(module(block(*ops), types=[text(b"t")]))
 

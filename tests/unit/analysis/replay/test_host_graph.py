@@ -268,6 +268,13 @@ def test_results_that_the_main_thread_waits_for(queues, waits, expected) -> None
     assert (edges(build), nodes.tolist()) == expected
 
 
+def test_work_on_the_main_thread_that_outlasts_its_piece() -> None:
+    own = queue((10, 20, 1), (20, 30, 2), inline=(column(10), column(100)))
+    build = built([(0, 90), (90, 110)], listed(own.begin, own.end))
+    nodes = host_graph._results(build, [own], [1], (column(90), column(110)))
+    assert (edges(build), nodes.tolist()) == ([], [1])
+
+
 def test_when_runs_were_launched() -> None:
     runs = spans(*((at, at + 1, Work.COMPUTE) for at in (4, 5, 9, 10, 12)))
     assert host_graph._launched(queue((5, 8, 1), (10, 20, 7), runs=runs)).tolist() == [NO, 1, 1, 7, 7]
@@ -573,6 +580,14 @@ def test_a_thread_waits_for_the_first_node_of_the_main_thread() -> None:
     build = built([(10 * us, 20 * us), (20 * us, 30 * us)])
     assert host_graph._threads(build, decoded("10 20 a", "2 40 b"), given, 0).tolist() == [3]
     assert edges(build) == [(3, 2, 0, Why.ORDER), (4, 3, 0, Why.ORDER), (3, 0, 5 * us, Why.HANDOFF)]
+
+
+def test_other_threads_may_wait_for_each_other() -> None:
+    us = PS_PER_US
+    given = Handoffs(column(1), column(2) * us, column(25) * us, column(2), column(20) * us)
+    build = built([])
+    assert host_graph._threads(build, decoded("0 1 a", "2 40 b", "3 30 c"), given, 0).tolist() == [0]
+    assert edges(build) == [(1, 0, 0, Why.ORDER), (3, 2, 0, Why.ORDER), (0, 2, 5 * us, Why.HANDOFF)]
 
 
 ALONE = gpu("20 30 k1 {correlation_id=1}\n50 30 k2 {correlation_id=2}", "30 10 k3 {correlation_id=3}")
