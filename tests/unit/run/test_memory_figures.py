@@ -134,7 +134,7 @@ def test_runs_that_tell_anything_of_memory(
         # The names of runs tell, if all of them are known,
         ({5, 6}, {5, 6, 7}, [("jit_f(6)", True)], (False, "")),
         ({6}, {5, 6}, [("jit_f(5)", False)], (True, "")),
-        ({5}, {5}, [], (False, "")),
+        ({5}, {5}, [("jit_g(8)", False)], (False, "")),
         # else their ops.
         ({5, 8}, {5, 6}, [("jit_g(8)", False)], (True, "jit_g(8)")),
         ({5, 8}, {5, 6}, [("jit_g(8)", False), ("jit_f(5)", True)], (False, "jit_g(8)")),
@@ -274,3 +274,67 @@ def test_programs_that_do_not_decode_are_left_out(monkeypatch: pytest.MonkeyPatc
     )
     monkeypatch.setattr(module, "programs_of", lambda host: programs)
     assert module.host_program_peaks.make(None) == {1: 10, 4: 40}
+
+
+def test_buffers_at_the_peak_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an instruction that is known, of one without a line, and of none; the largest first."""
+    positions = [(2, "a"), (3, "b{1}"), (None, "gone")]
+    buffers = SimpleNamespace(
+        position=lambda row: SimpleNamespace(row=positions[row][0], full_name=positions[row][1]),
+        category=lambda allocation: f"kind {allocation}", shape=lambda row: SimpleNamespace(text=f"f32[{row}]"),
+        parameter="parameters", live_out="results",
+    )  # fmt: skip
+    at_peak = [
+        SimpleNamespace(row=row, size=size, allocation=at) for row, size, at in ((0, 50, 0), (1, 90, 4), (2, 70, -1))
+    ]
+    layout = SimpleNamespace(
+        buffers=buffers, at_peak=(at_peak, 5), peak_bytes=300, peak_unpadded=200,
+        bytes_of={"parameters": 40, "results": 30}.__getitem__,
+    )  # fmt: skip
+    program = SimpleNamespace(op_names=["", "", "jit(f)/a", "jit(f)/b"], module=SimpleNamespace(name="jit_f(5)"))
+    lines = {2: SimpleNamespace(file="m.py", line=7), 3: None}
+    monkeypatch.setattr(module, "MemoryLayout", lambda program, space: layout)
+    monkeypatch.setattr(module, "host_device_memory", lambda host: TPU)
+    monkeypatch.setattr(module, "programs_of", lambda host: SimpleNamespace(program=lambda number: program))
+    monkeypatch.setattr(module, "source_of", lambda program, row, most: lines[row])
+    found = module.host_program_peak.make(SimpleNamespace(name="h", file="f"), 5)
+    assert (found.program, found.host, found.peak_bytes, found.unpadded_bytes) == ("jit_f(5)", "h", 300, 200)
+    assert (found.argument_bytes, found.output_bytes, found.device_bytes, found.device_source) == (
+        40,
+        30,
+        1000,
+        "model",
+    )
+    assert [tuple(getattr(one, name) for name in one.__slots__) for one in found.buffers] == [
+        ("b{1}", 90, 1, "f32[1]", "kind 4", "jit(f)/b", ""),
+        ("gone", 70, 1, "f32[2]", "", "", ""),
+        ("a", 50, 1, "f32[0]", "kind 0", "jit(f)/a", "m.py:7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "at", "opcode", "stack", "near", "expected"),
+    [
+        (0, 4, "add", ("own",), "near", ("add", "op", ("own",))),
+        (0, 4, "add", (), 9, ("add", "op", ("of 9",))),
+        (0, 4, "add", (), None, ("add", "op", ())),
+        (0, 4, "parameter", (), 9, ("parameter", "op", ())),
+        (0, None, "", (), 9, ("", "", ())),
+        (-1, 4, "add", ("own",), 9, ("", "", ())),
+    ],
+)
+def test_the_line_of_a_buffer(
+    monkeypatch: pytest.MonkeyPatch, row: int, at: int | None, opcode: str, stack: Any, near: Any, expected: Any
+) -> None:
+    monkeypatch.setattr(module, "call_stack", lambda program, at: stack if at == 4 else (f"of {at}",))
+    program = SimpleNamespace(opcodes={4: opcode}, op_names={4: "op"})
+    buffers = SimpleNamespace(
+        position=lambda row: SimpleNamespace(row=at, full_name="a"), shape=lambda row: SimpleNamespace(text="f32[]")
+    )
+    history: Any = SimpleNamespace(
+        row=np.array([row]), categories=("kind",), layout=SimpleNamespace(buffers=buffers, program=program)
+    )
+    rows: Any = SimpleNamespace(near_source=lambda at, most: None if near is None else (near, 1))
+    found = module.held_buffer(history, rows, 0)
+    assert (found.op, found.framework_op, found.stack) == expected
+    assert (found.name, found.category) == ("a" if row >= 0 else "", "kind")

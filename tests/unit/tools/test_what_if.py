@@ -114,6 +114,28 @@ def test_changes_that_may_stand_for_a_finding_come_the_most_general_first() -> N
     assert list(edits_without(["compute"], evidence)) == without
 
 
+@pytest.mark.parametrize(
+    ("segments", "expected"),
+    [
+        ([], []),
+        (["idle_input"], [Edit(input_free=True)]),
+        (["idle_input", "input_copy"], [Edit(input_free=True)]),
+        (["idle_input", "compute"], []),
+        (["exposed_communication"], [Edit(hide_collectives=True)]),
+        (["peer_transfer"], [Edit(hide_collectives=True)]),
+        (["exposed_communication", "peer_transfer"], [Edit(hide_collectives=True)]),
+        (["exposed_communication", "peer_transfer", "compute"], []),
+        (["exposed_communication", "idle_peer"], [Edit(hide_collectives=True)]),
+        (["idle_peer"], [Edit(ranks_equal=True)]),
+        (["idle_input", "idle_peer"], []),
+    ],
+)
+def test_changes_of_all_that_a_finding_may_be_about(segments: list[str], expected: list[Edit]) -> None:
+    assert list(edits_without(segments, [])) == expected
+    # Pages other than the timeline tell no place.
+    assert list(edits_without(segments, [Evidence("Row", 1, tool="hlo_stats", query={"find": "f"})])) == expected
+
+
 def test_a_finding_without_a_change_says_so() -> None:
     found = ask(TOOL, DEMO / "jax_scan/plugins/profile/2026_11_20_10_31_38/demo-host.xplane.pb")
     idle = found["tried"][0]

@@ -210,3 +210,23 @@ def test_times_of_hosts_that_lie_in_a_group():
         30.0, 0.03, ("idle_input", "idle_host")
     )  # fmt: skip
     assert view.located([]).ps == 0.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "event", "functions", "keras"),
+    [
+        (("Profiled batch 3", "x"), None, (), True),
+        (("x", "Profiled batch 3"), None, (), False),
+        ((), "Profiled batch", (), True),
+        ((), "train", (), False),
+        (("x",), None, ("g", "one_step_on_data_12"), True),
+        (("x",), None, ("train_function",), True),
+        (("x",), None, ("train_function_2",), False),
+        (("Profiled batch 3",), "train", ("g",), True),
+        ((), None, (), False),
+    ],
+)
+def test_runs_of_keras(labels, event, functions, keras):
+    given = SimpleNamespace(labels=labels, evidence=event and SimpleNamespace(event=event))
+    summary = SimpleNamespace(functions=[SimpleNamespace(name=name) for name in functions])
+    assert RunView(("h",), summary, given, None).keras is keras

@@ -27,6 +27,7 @@ from tpu_profile_plugin.analysis.memory.allocations import (
     allocations,
     by_time,
     device_memory,
+    has_only_allocations,
     memory_peak,
     memory_use,
     recorded_memory,
@@ -272,6 +273,34 @@ def test_parts_of_blocks_at_the_peak_and_ever() -> None:
     freed = [row for i, one in enumerate(many) for row in ((one, free(i + 1, 99 - i)) if i else (one,))]
     sizes = recorded_memory(recorded(*many, *freed[1:]))
     assert list(sizes.stacks(OP)) == [*(f"op{i}" for i in range(1, 7)), OTHERS]
+
+
+def test_parts_with_equal_memory_at_the_peak_by_what_they_ever_had() -> None:
+    rows = [alloc(1, 5, op="a"), free(1, 5), alloc(2, 9, op="b"), free(2, 9), alloc(3, 20, op="c"), alloc(4, 1, op="d")]
+    found = recorded_memory(recorded(*rows))
+    assert list(found.stacks(OP)) == ["c", "d", "b", "a"]
+
+
+def test_an_address_that_is_allocated_again_before_it_is_freed() -> None:
+    found = recorded_memory(recorded(alloc(7, 10), alloc(7, 20), alloc(8, 5), alloc(7, 3)))
+    lives = list(zip(found.size.tolist(), found.first.tolist(), found.last.tolist(), found.freed.tolist(), strict=True))
+    assert lives == [(10, 0, 3, -1), (5, 2, 3, -1)]
+
+
+@pytest.mark.parametrize(
+    ("events", "only"),
+    [
+        (("MemoryAllocation",), True),
+        (("MemoryDeallocation", "snapshot", "out of memory"), True),
+        (("snapshot",), False),
+        (("MemoryAllocation", "train"), False),
+        ((), False),
+    ],
+)
+def test_profiles_of_allocations_alone(events: tuple[str, ...], only: bool) -> None:
+    lines = [f'{at}us +0us "{name}"' for at, name in enumerate(events)]
+    space = profile("\n".join(['plane 1 "/host:CPU"', 'line 7 "t"', *lines]))
+    assert has_only_allocations(space.planes[0]) is only
 
 
 def test_use_of_allocators_by_name() -> None:

@@ -95,6 +95,7 @@ def test_without_a_heap_there_is_one_instant() -> None:
         (op("t", "tuple", PAIR, "p", "p"), (2, 1), ("live_out",), "p"),
         (op("t", "bitcast", "f32[8192]", "b"), (2, 3), ("live_out",), "b"),
         (op("t", "negate", "f32[8192]", "b"), (2, 3), ("live_out",), "a"),
+        (op("t", "tuple", PAIR, "t", "b"), (2, 3), ("live_out",), "b"),  # a damaged one that has itself as a part
         # Part of a result is none; a buffer that is not listed is skipped.
         (op("t", "tuple", PAIR, "b", "c"), (2, 7), ("live_out",), "a"),
         (op("t", "tuple", PAIR, "b", "c"), (2, 99, 3), ("live_out",), "b"),
@@ -120,3 +121,11 @@ def test_an_allocation_without_buffers_holds_nothing_that_is_known() -> None:
     # Of no allocation, and of no instruction.
     found = history(trace("alloc 1 p", "alloc 6 b"), parts=PARTS[:6])
     assert (found.allocation.tolist(), found.categories) == ([-1, -1], ("temporary", "unknown"))
+
+
+def test_buffers_without_bytes_are_not_at_the_peak() -> None:
+    for size, live in ((0, ()), (1, (2,))):
+        parts = (buffer(1, 64, instruction_id(0)), buffer(2, size, instruction_id(1)), allocation(0, 8, [(2, 0, 8)]))
+        replay = history(trace("alloc 2 a"), parts=parts).layout.replay
+        assert replay is not None
+        assert (replay.live, replay.peak_bytes) == (live, size)
