@@ -203,6 +203,18 @@ def compiled(monkeypatch, plane, *, functions=(), read=None, filtered=None):
     return list(zip((begin // US).tolist(), (end // US).tolist(), strict=True)), list(modules.items()), dict(traces)
 
 
+def test_calls_of_jax_that_compile_trace_and_lower_as_well(monkeypatch):
+    """The second call is that of a program that is compiled already."""
+    calls = [("PjitFunction(large)", 8, 20), ("PjitFunction(large)", 30, 20), ("PjitFunction(tiny)", 44, 26)]
+    times, _, _ = compiled(monkeypatch, plane_of(*EVENTS, *calls))
+    assert times == [(0, 5), (8, 28), (44, 75)]
+
+
+def test_what_waits_for_calls_that_compile_is_compilation(monkeypatch):
+    loss, _ = loss_of(monkeypatch, EVERY, us=150, beside=20, waiting=40)
+    assert (loss.ps, loss.by_part[IDLE_HOST]) == (210 * US, 40 * US)
+
+
 def test_when_and_what_a_host_compiles(monkeypatch):
     """The module with most time first: 8 us of two, 5 of one."""
     times, modules, traces = compiled(monkeypatch, plane_of(*EVENTS))
@@ -246,13 +258,14 @@ NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 def loss_of(
     monkeypatch, spans, *, modules=(), traces=(), counted=None, steps=4, us=600, beside=0, base=1000, per="step",
-    changed=None,
+    changed=None, waiting=0,
 ):  # fmt: skip
     """What a host loses to compilation in these spans, with four steps of 1000 us from 500 us on.
 
     Args:
       modules, traces: how often each was compiled and traced; counted: programs of each name instead.
-      us: idle during compilation; beside: what that takes of a processor; base: of the average step.
+      us: idle during compilation; waiting: other idle time of calls that compile; beside: what these take of a
+        processor; base: of the average step.
       changed: parameters of the first module that differ between its programs.
     """
     begin, end = (np.array([one[i] for one in spans], np.int64) * US for i in (0, 1))
@@ -271,10 +284,13 @@ def loss_of(
         return found
 
     other = np.zeros(len(CATEGORIES) + 1, np.int64)
-    other[0] = beside * US
+    other[[0, IDLE_HOST]] = beside * US  # what waits meanwhile counts as that
+    idle = np.zeros(len(CATEGORIES) + 1, np.int64)
+    idle[IDLE_HOST] = waiting * US
     host = SimpleNamespace(
         name="h0", windows=(since, since + 1000 * US), hlo=SimpleNamespace(programs=None), per=per,
-        beside=lambda times: other, blame=SimpleNamespace(part=part, by_part=by_part),
+        beside=lambda times: other.copy(), blame=SimpleNamespace(part=part, by_part=by_part),
+        devices=(None, None), by_part=lambda times, parts: idle * (IDLE_HOST in parts) * (IDLE_COMPILE not in parts),
         time=SimpleNamespace(cells=steps, base_ps=base * US),
     )  # fmt: skip
     return recompilation.gather(host)

@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.common.reasons import NO_STEPS
 from tpu_profile_plugin.analysis.common.spans import Times, covered_within, join, times_of
 from tpu_profile_plugin.analysis.findings.evidence.host.tf_calls import traced_calls
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import IDLE, HostView
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS
 from tpu_profile_plugin.analysis.findings.places import lasting
@@ -37,6 +37,8 @@ _COMPILED = re.compile(
     r"|HLO passes through layout assignment"
 )
 """Events of compilation itself; tracing and lowering alone may be short and happen for programs that are cached."""
+_CALL = re.compile(r"PjitFunction\(")
+"""A call of JAX, which traces and lowers what it compiles."""
 _MODULE = re.compile(r"(?:HLO passes through layout assignment \(|XlaCompile:#(?:.*,)?module=)(?P<name>[\w.\-]+)")
 
 
@@ -52,11 +54,12 @@ def _compiles(host: HostView) -> tuple[Times, Counter[str], Counter[str]] | None
     plane = host.plane
     if plane is None:
         return None
-    may_compile = any(map(_is_compilation, plane.declared.event_metadata.names))
+    declared = plane.declared.event_metadata.names
+    may_compile = any(map(_is_compilation, declared))
     if not may_compile and not any(one.expensive_ps for one in host.summary.functions):
         return None
     if not plane.decoded:
-        wanted = [name for name in plane.declared.event_metadata.names if _is_compilation(name)]
+        wanted = [name for name in declared if _is_compilation(name) or _CALL.match(name)]
         read = host.reader.events if all(map(is_recognised, wanted)) else None
         plane = read or host.space.filtered(EventFilter(plane, event=set(wanted).__contains__))[0]
     names = plane.event_metadata.names
@@ -70,7 +73,9 @@ def _compiles(host: HostView) -> tuple[Times, Counter[str], Counter[str]] | None
             modules[base_name(module["name"])] += int(counts[number])
     events = times_of(*spans_at(plane, slice(None)), compiling)
     calls, traced = traced_calls(host)
-    return join(events, calls), modules, traced
+    begin, end = spans_at(plane, np.flatnonzero(rows_named(plane, _CALL.match)[plane.events.metadata]))
+    compiled = times_of(begin, end, covered_within(*events, begin, end) > 0)
+    return join(events, calls, compiled), modules, traced
 
 
 COMPILE_SHARE = 0.05
@@ -117,7 +122,9 @@ def gather(host: HostView) -> tuple[HostLoss, bool] | None:
     elif traced:
         what = f"Tracing takes {{share}} of the {{base}}: {traced[0][0]} was traced {traced[0][1]} times"
     beside = host.beside(times)
-    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE) + beside
+    beside[list(IDLE)] = 0
+    idle = host.by_part([times] * len(host.devices), set(IDLE) - {IDLE_COMPILE})
+    spent = host.blame.by_part(host.blame.part % BETWEEN == IDLE_COMPILE) + idle + beside
     little = spent.sum() < (COMPILE_LEAST if several else COMPILE_SHARE) * host.time.cells * host.time.base_ps
     harmless = f"Compilation takes {{share}} of the {{base}}, in {in_steps} of {steps} steps." if little else ""
     return HostLoss(spent, what, tuple(evidence), advice, harmless=harmless, beside=bool(beside.any())), again
