@@ -74,6 +74,7 @@ FIRST = {COMPUTE: 50, TALK: 10, IDLE_PEER: 20, IDLE_HOST: 20}
         ({COMPUTE: 80, IDLE_HOST: 10}, 4, (6, 60), {COMPUTE: 40, IDLE_PEER: 2, IDLE_HOST: 16, IDLE_LAUNCH: 2}),
         ({COMPUTE: 80, IDLE_HOST: 10}, 6, (4, 54), {COMPUTE: 40, IDLE_HOST: 13, IDLE_LAUNCH: 1}),
         ({COMPUTE: 80, IDLE_PEER: 8}, 0, (3, 51), {COMPUTE: 40, IDLE_PEER: 11}),
+        ({COMPUTE: 80, IDLE_PEER: 8}, 0, (3, 60), {COMPUTE: 40, IDLE_PEER: 11, IDLE_HOST: 6.75, IDLE_LAUNCH: 2.25}),
         ({COMPUTE: 80, IDLE_PEER: 8}, 1, (3, 64), {COMPUTE: 40, IDLE_PEER: 24}),
         # A shorter step has less of its waits, then of communication and of late devices, then of all.
         (FIRST, 20, (10, 50), {COMPUTE: 25, TALK: 10, IDLE_PEER: 10, IDLE_HOST: 5}),
