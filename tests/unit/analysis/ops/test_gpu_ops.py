@@ -249,6 +249,16 @@ def test_events_that_no_op_claims() -> None:
     assert found["add.1"] == pytest.approx([3 * 3072 / 5000, 3 * 3 * 4096 / 5000 / GIB])
 
 
+def test_an_op_that_the_gpu_names_comes_before_one_of_the_launch() -> None:
+    launch = 'plane 2 "/host:CPU"\nline 1 main\n0us +1us launch {correlation_id=1, program_id=1, hlo_op="copy.2"}\n'
+    events = """
+    10us +2us k {correlation_id=1, OP="add.1", kernel_details="grid:1"}
+    30us +3us helper {correlation_id=1, kernel_details="grid:1"}
+    """
+    table = ask(hlo_stats.TOOL, launch + streams_of(events), unattributed="true")
+    assert rows(table, "hlo_op_name", "total_time") == [("add.1", 5)]
+
+
 def test_a_name_that_two_programs_have_says_nothing() -> None:
     other = program([op("x", "parameter", OF), op("add.1", "add", OF, "x", "x"), op("only.2", "copy", OF, "add.1")])
     events = """

@@ -20,15 +20,16 @@ from tpu_profile_plugin.analysis.environment.environment import Peaks
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import hlo_programs
-from tpu_profile_plugin.analysis.ops import gpu_kernels
+from tpu_profile_plugin.analysis.ops import gpu_kernels, torch_gradients, torch_groups, tpu_ops
 from tpu_profile_plugin.analysis.ops.gpu_kernels import Kernel, KernelRow, Launch, is_matrix_equation, parse_launch
 from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_category, by_program
 from tpu_profile_plugin.analysis.ops.op_tables import HBM, READ, OpRecords, OpTable, computes, hlo_op_table, hlo_records
 from tpu_profile_plugin.analysis.ops.pipeline_ops import PipelineOps, passes, pipeline_ops, work_times
 from tpu_profile_plugin.analysis.ops.source_lines import NO_LOCATION, sums_by_line
+from tpu_profile_plugin.analysis.ops.torch_groups import OpGroups, by_kind, group_name
 from tpu_profile_plugin.analysis.ops.torch_inputs import OpInputs, dtype_of, op_inputs
 from tpu_profile_plugin.analysis.ops.tree import PROGRAM, OpNode, op_tree
-from tpu_profile_plugin.columns import Plane
+from tpu_profile_plugin.columns import Plane, stats
 from tpu_profile_plugin.protos import message
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -364,3 +365,85 @@ def test_time_without_any_op_is_idle(total_ps: int, observed: bool, idle: list[i
     records = OpRecords(replace(OpTable(), total_ps=total_ps), observed=observed)
     root, found = op_tree(records, PROGRAM)
     assert (root.time_ps, [(one.kind, one.time_ps) for one in found]) == (0, [("idle", ps) for ps in idle])
+
+
+@pytest.mark.parametrize(
+    ("operands", "expected"),
+    [
+        ([[(2, 3)], [(4, 5)]], [(2, 5), (5, 2)]), ([[(2, 3)], [(4, 5)], [(6, 7)]], [(4, 7), (7, 4)]),
+        ([[(9,)], [(2, 3)], [(4, 5)], []], [(2, 5), (5, 2)]), ([[(2, 3)], [(4, 5), (6, 7)]], []), ([[(2, 3)]], []),
+        ([[(2, 3)], [(4, 5, 6)]], []), ([], []),
+    ],
+)  # fmt: skip
+def test_the_shape_of_a_product_of_matrices(operands: Any, expected: list[tuple[int, ...]]) -> None:
+    assert torch_gradients._result(operands) == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "unread", "expected"),
+    [
+        # Ends of gradients before updates at 100 and 200.
+        ([20], [40], [(20, 40)]), ([40], [20], []), ([40], [40], []), ([], [40], []), ([40], [], []),
+        ([20, 30], [40, 90], [(30, 90)]), ([20, 130], [40, 120], [(20, 40)]), ([20], [140], []),
+        ([20, 130], [40, 150], [(20, 40), (130, 150)]), ([220], [240], [(220, 240)]),
+    ],
+)  # fmt: skip
+def test_from_the_last_gradient_that_is_read(read: list[int], unread: list[int], expected) -> None:
+    ends = np.array([*read, *unread], np.int64)
+    times = SimpleNamespace(begin_ps=ends - 5, duration_ps=np.full(len(ends), 5))
+    which = [np.arange(len(ends)) < len(read), np.arange(len(ends)) >= len(read)]
+    own = SimpleNamespace(events=times)
+    found = torch_gradients._after_last(own, np.array([100, 200]), np.arange(len(ends)), which)  # type: ignore[arg-type]
+    assert list(zip(*(side.tolist() for side in found), strict=True)) == expected
+
+
+def torch_gpu() -> Any:
+    """Two runs of a product with operands, one of other operands, and two whose types alone are known."""
+    kernel, mm = 'kernel_details="regs:8"', 'tf_op="a/aten::mm:PyTorch"'
+    first, second = (f'"Input Dims"="[[{size}]]", "Input type"="{kind}"' for size, kind in ((2, "f"), (3, "h")))
+    text = gpu(f"""
+        0us +5us k {{{mm}, {kernel}, {first}, flops=10, bytes_accessed=7}}
+        5us +7us k {{{mm}, {kernel}, {first}, flops=10, bytes_accessed=7}}
+        12us +3us sm80_xmma_gemm_f16f16_tn_n {{{mm}, {kernel}, {second}, flops=4}}
+        20us +2us k {{tf_op="b/aten::add:PyTorch", "Input type"="f"}}
+        22us +4us k {{tf_op="b/aten::add:PyTorch", "Input type"="h"}}
+        30us +9us other
+    """, facts='device_vendor="Nvidia"')  # fmt: skip
+    space = columns.load(build(f"{text}\nline 3735928559 derived\n0us +90us k {{{mm}, {kernel}, {first}}}"))
+    space.decode(space.planes)
+    return space
+
+
+def test_ops_of_pytorch_by_kind_and_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_groups, "half_equivalents", lambda space, plane, events: np.full(len(events), 2.0))
+    space = torch_gpu()
+    table, times = torch_groups._on_device(space, space.planes[0])
+    mm, more, add = group_name("aten::mm", "[[2]]", "f"), group_name("aten::mm", "[[3]]", "h"), group_name("aten::add")
+    columns_of = (
+        table.name,
+        table.occurrences,
+        table.time_ps // PS_PER_US,
+        table.flops,
+        table.model_flops,
+        table.bytes,
+    )
+    rows = {name: row for name, *row in zip(*(list(column) for column in columns_of), strict=True)}
+    assert rows == {mm: [2, 12, 40, 20, 14], more: [1, 3, 8, 4, 0], add: [2, 6, 0, 0, 0]}
+    assert {name: ns for name, ns in times.total_ns.items() if ns} == {mm: 12000, more: 3000}
+    assert {name: ns for name, ns in times.matrix_ns.items() if ns} == {more: 3000}
+    groups, most = by_kind(OpGroups(table, times, table))
+    product, addition = group_name("aten::mm"), group_name("aten::add")
+    assert dict(zip(groups.device.name, groups.device.occurrences.tolist(), strict=True)) == {product: 3, addition: 2}
+    assert groups.host.name == groups.device.name
+    assert (groups.kernels.total_ns[product], groups.kernels.matrix_ns[product]) == (15000, 3000)
+    assert most == {"aten::mm": OpInputs("[[2]]", "f", "", 2)}
+
+
+def test_sums_of_stats_of_events() -> None:
+    space = columns.load(build(gpu("0us +5us a {x=1.5}\n5us +5us b {x=2.5}\n10us +5us a {x=4.0}\n15us +5us c {x=8.0}")))
+    space.decode(space.planes)
+    own = space.planes[0]
+    row_of = np.array([{"a": 1, "b": 0}.get(name, -1) for name in own.event_metadata.names])
+    sums = tpu_ops._EventSums(space, own, np.arange(4), row_of, 3)
+    assert sums.total(stats.doubles, "x").tolist() == [2.5, 5.5, 0]
+    assert sums.total(stats.doubles, "y").tolist() == [0, 0, 0]

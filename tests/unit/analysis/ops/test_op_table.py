@@ -97,8 +97,8 @@ def test_single_ops_of_a_tree():
 def test_nodes_without_time_of_their_own_have_no_use():
     inner, part, around = (
         node("op", time_ps=10**12, flops=1e12),
-        node("part", time_ps=10**12),
-        node("op", time_ps=10**12),
+        node("part", time_ps=10**12, flops=1e12),
+        node("op", time_ps=10**12, flops=1e12),
     )
     inner.children, around.contains = [part], True
     root = node("root", time_ps=10**12, flops=1e12, children=[inner, around])

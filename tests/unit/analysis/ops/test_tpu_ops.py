@@ -597,6 +597,15 @@ def test_of_rows_with_one_program_and_symbol_the_first_completed_one_describes_b
 def test_rows_that_share_nothing_describe_themselves() -> None:
     metadata = 'metadata a {program_id=7, symbol_id=5}\nmetadata b {program_id=7, symbol_id=6}\nline 5 "XLA Ops"\n'
     assert described("0us +1us b\n1us +1us a", metadata) == {"a": "a", "b": "b"}
+    # Nor does one without a program share anything with those that do.
+    more = "metadata single {program_id=7, symbol_id=4}\nmetadata free {symbol_id=9}\n"
+    two = metadata.replace("symbol_id=6", "symbol_id=5")
+    assert described("0us +1us free\n1us +10us b", more + two) == {
+        "single": "single",
+        "free": "free",
+        "a": "b",
+        "b": "b",
+    }
 
 
 def test_each_group_has_its_own_first_one() -> None:
