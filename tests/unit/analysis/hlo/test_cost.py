@@ -941,7 +941,10 @@ def test_values_of_nested_fusions_count_once() -> None:
     assert fusion(Q, nested, beside, of=VECTOR, deep=inside) == (128, 3 * 256)
 
 
-@pytest.mark.parametrize(("depth", "name", "expected"), [(0, "f", 256), (49, "f", 256), (50, "f", 0), (0, "x", 0)])
+@pytest.mark.parametrize(
+    ("depth", "name", "expected"),
+    [(0, "f", 256), (49, "f", 256), (50, "f", 0), (0, "x", 0), (48, "g", 256), (49, "g", 0)],
+)
 def test_what_nested_fusions_read_of_an_operand(depth: int, name: str, expected: float) -> None:
     # The other parameter, and what is made of the first one, do not count.
     inside = [Q, op("r", "parameter", VECTOR, parameter_number=1), op("n", "negate", VECTOR, "q"),
@@ -950,9 +953,13 @@ def test_what_nested_fusions_read_of_an_operand(depth: int, name: str, expected:
         op("p", "parameter", VECTOR),
         op("o", "parameter", VECTOR, parameter_number=1),
         op("f", "fusion", VECTOR, "p", "o", called=["inner"]),
+        op("g", "fusion", VECTOR, "p", called=["outer"]),
         op("x", "fusion", VECTOR, "p"),
     ]
-    found = hlo_programs(profile(metadata_plane(m=(7, program(entry, inner=inside))))).program(7)
+    outer = [op("s", "parameter", VECTOR), op("h", "fusion", VECTOR, "s", "s", called=["single"])]
+    single = [op("t", "parameter", VECTOR), op("v", "negate", VECTOR, "t")]
+    text = program(entry, inner=inside, outer=outer, single=single)
+    found = hlo_programs(profile(metadata_plane(m=(7, text)))).program(7)
     assert found is not None
     instructions = Instructions(found)
     model = CpuCostModel(instructions)

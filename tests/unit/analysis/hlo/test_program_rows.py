@@ -175,11 +175,21 @@ def test_rows_of_products_that_nothing_reads(entry: list[Op], expected: Any) -> 
     assert found == expected
 
 
-@pytest.mark.parametrize(("between", "finds"), [(60, True), (63, False)])
+@pytest.mark.parametrize(("between", "finds"), [(62, True), (63, False)])
 def test_cuts_are_near_to_their_product(between: int, finds: bool) -> None:
     chain = [op(f"n{i}", "negate", ALL, f"n{i - 1}" if i else "dot") for i in range(between)]
     entry = [*PRODUCT[:3], *chain, op("cut", "slice", FEW, chain[-1].name), op("end", "tanh", FEW, "cut")]
     assert len(list(unread_rows(rows_of(entry)))) == finds
+
+
+def test_values_that_are_read_twice_are_followed_once() -> None:
+    sums = [
+        op("n0", "add", ALL, "dot", "dot"),
+        *(op(f"n{i}", "add", ALL, f"n{i - 1}", f"n{i - 1}") for i in range(1, 8)),
+    ]
+    entry = [*PRODUCT[:3], *sums, op("cut", "slice", FEW, "n7"), op("end", "tanh", FEW, "cut")]
+    (found,) = unread_rows(rows_of(entry))
+    assert len(found.ops) == 10
 
 
 def test_rows_that_are_cut_out_in_fusions() -> None:
