@@ -8,6 +8,8 @@ import pytest
 from builders.profiles.findings import cpu, evidence, told, tpu, window
 from builders.programs.hlo import op, program
 
+from tpu_profile_plugin.analysis.findings.rules.device.buffer_copies import RULE
+
 BUFFER = "f32[512,1024]{1,0}"
 LINE = {"source_file": "/home/me/model.py", "source_line": 7, "op_name": "jit(f)/dynamic_update_slice"}
 
@@ -127,3 +129,7 @@ def test_it_follows_from_ops_that_rearrange_more() -> None:
 def test_without_programs_nothing_is_known() -> None:
     found = told("buffer_copies", tpu([("%copy.1 = f32[8] copy()", "copy", 90)]))
     assert (found["reason"], found["state"]) == ("No ops with known programs recorded.", "unknown")
+
+
+def test_the_least_size_is_told() -> None:
+    assert "copies of at least 4 KiB" in RULE.documentation[1]

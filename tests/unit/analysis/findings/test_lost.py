@@ -230,3 +230,12 @@ def test_runs_of_keras(labels, event, functions, keras):
     given = SimpleNamespace(labels=labels, evidence=event and SimpleNamespace(event=event))
     summary = SimpleNamespace(functions=[SimpleNamespace(name=name) for name in functions])
     assert RunView(("h",), summary, given, None).keras is keras
+
+
+@pytest.mark.parametrize(
+    ("sources", "whole", "per"), [({"recording"}, True, "recording"), ({"host", "recording"}, True, "recording"),
+    ({"host"}, False, "step"), (set(), False, "step")],
+)  # fmt: skip
+def test_runs_whose_whole_recording_counts_as_a_step(sources, whole, per):
+    view = RunView(("h",), None, SimpleNamespace(sources=sources), None)
+    assert (view.whole_recording, view.per) == (whole, per)
