@@ -11,12 +11,12 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.stacks import AFTER, NOWHERE, Stacks, inclusive, launched_at, with_callees
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH_SUFFIX
+from tpu_profile_plugin.analysis.common.op_names import GRAPH, PYTORCH_SUFFIX
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, contains, times_of
-from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED, GRAPH
+from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED
 from tpu_profile_plugin.analysis.devices.model import Device, Op
-from tpu_profile_plugin.analysis.ops.op_nature import Nature
+from tpu_profile_plugin.analysis.ops.op_nature import RECURRENT, Nature
 from tpu_profile_plugin.columns.arrays import I32, I64, Bools
 from tpu_profile_plugin.units import PS_PER_US
 
@@ -50,8 +50,6 @@ _CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
 _PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<number>\d{1,4})\Z")
 """TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
 _BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
-RECURRENT = re.compile(r"(?:\A|/)(?P<layer>GRU|LSTM)_\d+/\w+Backward\d*(?:/|\Z)")
-"""An op of the backward pass of a recurrent layer, which is one op in the forward pass: no loop of the program."""
 _PASSES = 3
 """Least backward passes through the same ops: adversarial networks may need two, others with nothing to mend one."""
 _RECOMPUTES = re.compile(r"torch/utils/checkpoint\.py:\d+ (?:recompute_fn|backward)\Z")

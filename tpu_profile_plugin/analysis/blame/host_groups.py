@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, HostBlame
-from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, base_name, by_name, largest_ops
+from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, largest_ops
 from tpu_profile_plugin.analysis.blame.stacks import (
     NOWHERE,
     callers,
@@ -24,7 +24,7 @@ from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.hlo.programs import Frame
-from tpu_profile_plugin.analysis.ops.op_nature import Nature
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, base_name, by_name
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 NEARLY_ALL = 0.9
@@ -47,6 +47,11 @@ WAITING = (
     *(part.INPUT_COPY, part.OUTPUT_COPY),
 )
 """Parts of a step in which devices wait for the host."""
+_PARTS_OF_MODELS = re.compile(
+    r"(?:\w+_)?(?:\w*norm|softmax|gelu|[re]lu|silu|swish|tanh|activation|dropout|attention|attend|rope|rotary)\Z",
+    re.IGNORECASE,
+)
+"""Functions of any model, whose ops tell more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +200,9 @@ def traced_groups(blame: HostBlame, names: OpNamer) -> list[FunctionGroup]:
     if of_op[list(products)].sum() < LEAST_MODEL * whole:
         return []
     known = {
-        one: ps for one, ps in inside.items() if product_ps[one] <= (1 - NEARLY_ALL) * ps < ps < NEARLY_ALL * whole
+        one: ps
+        for one, ps in inside.items()
+        if product_ps[one] <= (1 - NEARLY_ALL) * ps < ps < NEARLY_ALL * whole and not _PARTS_OF_MODELS.match(one[1])
     }
     least = max(NEARLY_ALL * max(known.values(), default=0), 1)
     ways = (frame[:2] for chain in chains.values() for frame in reversed(chain))

@@ -8,48 +8,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.eager_ops import RECURRENT, groups_of_rows
+from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_blame import HostBlame
 from tpu_profile_plugin.analysis.blame.origin import LEAST_PLACE, Chain, of_program, of_stack, path, scopes, shared
 from tpu_profile_plugin.analysis.blame.stacks import launched_at
-from tpu_profile_plugin.analysis.common.op_names import short_kernel
 from tpu_profile_plugin.analysis.common.rows import sums_by
-from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_category, by_program
+from tpu_profile_plugin.analysis.hlo.products import few_rows, products_of
+from tpu_profile_plugin.analysis.ops.op_nature import RECURRENT, Nature, by_category, by_name, by_program
 from tpu_profile_plugin.columns.arrays import F64, I64
 
-MOST_NAME = 200
-"""So much of an op's name is looked at."""
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
 LOOPED_OPS = 20
 """So many ops of a group are looked at for a loop around them."""
 MOST_OF_IT = 0.5
 """Least share of a group's time for a place to be that of the group."""
-_NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
-_SCOPES = re.compile(r"^.*/(?=[^\W\d])")
-_BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
 _IS_BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
-_NATIVE = "aten::"
-_SAME = {
-    **dict.fromkeys(("addmm", "mm", "t"), "linear"),
-    **dict.fromkeys(("convolution", "cudnn_convolution"), "conv2d"),
-    **dict.fromkeys(("nativelayernorm", "native_layer_norm"), "layer_norm"),
-    "embeddingbag": "embedding_bag",
-}
-"""Ops of PyTorch that are called by another name where they are run, or in their backward pass."""
-_TORCH_MATRIX = re.compile(
-    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w{0,100}(?:attention|transformer)\w{0,100}|lstm"
-    r"|gru|rnn\w*|addmv|mv|dot"
-)
-_TORCH_MOVES = re.compile(
-    r"im2col|col2im|unfold\w*|fold|clone|copy|_to_copy|to|contiguous|cat|stack|repeat\w*|tile|permute|transpose|roll|flip"
-    r"|rot90|pad|\w{1,100}_pad\w{0,100}|select\w*|slice\w*|narrow|chunk|split\w*|expand|unbind"
-)
-"""Ops that copy; lookups in tables and writes by index are the work of many models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +46,7 @@ class OpGroup:
       runs: of all of them per step, without what a recurrent layer's backward pass consists of; 0 if unknown.
       growth: the share of their time by which each step takes them longer.
       loops: lines of the loops that the largest op in a loop is in, the outermost first.
+      few: rows, columns or terms of the matrix products that most of it is in, if these are few; else 0.
     """
 
     name: str
@@ -85,6 +63,7 @@ class OpGroup:
     growth: float = 0.0
     loops: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
+    few: int = 0
 
 
 def largest_ops(blame: HostBlame) -> tuple[I64, I64]:
@@ -126,9 +105,10 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     numbers, which = np.unique(blame.op[rows], return_inverse=True)
     of_op = np.asarray(sums_by(which.reshape(-1), blame.ps[rows], len(numbers)), np.int64)
     ops = [(blame.ops[int(numbers[i])], int(of_op[i])) for i in np.argsort(-of_op, kind="stable").tolist()]
-    inner = Counter[str]()
+    inner, few = Counter[str](), Counter[int]()
     for op, op_ps in ops:
         inner[names.kind(op)[1]] += op_ps
+        few[names.few_rows(op) if kind[0] is Nature.MATRIX else 0] += op_ps
     kinds = tuple(name for name, _ in inner.most_common())
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
@@ -140,6 +120,7 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
         growth=blame.growth(rows),
         loops=next(filter(None, (names.loops(op) for op, _ in ops[:LOOPED_OPS])), ()),
         path=within,
+        few=0 if 2 * few.pop(0, 0) > ps else few.most_common(1)[0][0],
     )
 
 
@@ -161,30 +142,6 @@ def _places(blame: HostBlame, rows: I64, names: OpNamer) -> tuple[str, tuple[tup
     rest = [] if place else [one for one in ranked if one[0] and one[1] >= LEAST_PLACE]
     within = tuple(function.rpartition(".<locals>.")[2] for _, function, _ in path(list(chains.items())))
     return place, tuple(shared(list(chains.items())) or rest), within
-
-
-def base_name(name: str) -> str:
-    """The kind of a framework's op by its name: without scopes, type and number."""
-    last = _SCOPES.sub("", name)[:MOST_NAME]
-    return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
-
-
-def by_name(name: str) -> tuple[Nature, str]:
-    """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
-    if (recurrent := RECURRENT.search(name)) is not None:
-        return Nature.MATRIX, _NATIVE + recurrent["layer"].lower()
-    base = base_name(short_kernel(name))
-    if f"## Call {GRAPH}" in base:
-        return Nature.OTHER, GRAPH
-    backward = _BACKWARD.match(base)
-    if backward is None and not base.startswith(_NATIVE):
-        return by_category(base)
-    plain = backward[1].lower() if backward is not None else base.removeprefix(_NATIVE)
-    plain = _SAME.get(plain, plain)
-    plain = plain.removesuffix("_") or plain
-    if _TORCH_MATRIX.fullmatch(plain):
-        return Nature.MATRIX, _NATIVE + plain
-    return (Nature.MOVEMENT if _TORCH_MOVES.fullmatch(plain) else Nature.OTHER), _NATIVE + plain
 
 
 class OpNamer:
@@ -222,6 +179,11 @@ class OpNamer:
         """Places of the loops that it runs in, the outermost first, each once."""
         found = self._hlo.located(op.program, op.name)
         return () if found is None else tuple(dict.fromkeys(found[0].place(row) for row in found[0].loops(found[1])))
+
+    def few_rows(self, op: Op) -> int:
+        """As `hlo.products` has it, 0 without a program."""
+        found = self._hlo.located(op.program, op.name)
+        return 0 if found is None else few_rows(products_of(*found))
 
     def framework(self, op: Op) -> str:
         """The framework op, "" if unknown."""

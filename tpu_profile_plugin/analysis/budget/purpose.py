@@ -105,6 +105,11 @@ _ARRAYS = (
     "(?:arg)?sort|(?:arg)?partition|searchsorted|nonzero|cumsum|cumprod|dot|matmul|take|repeat|choose|compress|copy|astype"
     "|reshape|transpose|sum|mean|std|var|argm(?:ax|in)|clip|round|fill|put"
 )
+_PIPELINE = (
+    "batch|cache|concatenate|enumerate|filter|flat_map|from_\\w+|interleave|map|options|padded_batch|prefetch|range|repeat"
+    "|shard|shuffle|skip|take|unbatch|window|with_options|zip"
+)
+"""Methods of tf.data.Dataset, which add to a pipeline."""
 _PATTERNS = (
     (Purpose.COLLECTION, rf"{_PY}gc collect\Z|^<built-in function collect>\Z|{_PY}__init__\.py:\d+ _xla_gc_callback\Z"),
     (Purpose.PROFILER, rf"{_PY}profiler\w*\.py:\d+ (?:start|stop|trace|__enter__|__exit__)"),
@@ -154,6 +159,7 @@ _PATTERNS = (
         rf"{_PY}dataloader\.py:\d+ (?:__iter__|_get_iterator|__init__|_reset)\Z"
         rf"|{_PY}(?:dataset_ops|input_lib)\.py:\d+ (?:__iter__|make_\w*iterator)\Z"
         rf"|{_PY}iterator_ops\.py:\d+ (?:__init__|_create_iterator)\Z"
+        rf"|{_PY}\w*data_adapter\.py:\d+ get_tf_dataset\Z|{_PY}dataset_ops\.py:\d+ (?:{_PIPELINE})\Z"
         r"|^MakeIterator::|^(?:EagerLocalExecute: )?(?:MakeIterator|AnonymousIterator(?:V\d)?)(?:\Z|:)"
         r"|^TFE_DeleteTensorHandle\Z",  # long only if an iterator's threads and buffers end with it
     ),

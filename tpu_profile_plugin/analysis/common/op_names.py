@@ -22,6 +22,8 @@ UNKNOWN, TENSORFLOW, JAX, TF_DATA, MEMCPY, INPUT_PIPELINE = (
 )
 PYTORCH = "PyTorch"
 PYTORCH_SUFFIX = ":" + PYTORCH
+GRAPH = "CompiledFxGraph"
+"""Kind of the op of PyTorch that is a compiled graph, whose name has the graph's hash."""
 """End of the full names of PyTorch's ops, which the importer writes: their own names have colons."""
 DATASET = "Dataset"
 MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D, MEMCPY_H2H = "MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH"

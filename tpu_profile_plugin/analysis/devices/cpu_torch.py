@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.common.op_names import PYTORCH, compiles_torch, parse_op
+from tpu_profile_plugin.analysis.common.op_names import GRAPH, PYTORCH, compiles_torch, parse_op
 from tpu_profile_plugin.analysis.common.planes import events_named, on_recorded_line
 from tpu_profile_plugin.analysis.common.rows import among, joined
 from tpu_profile_plugin.analysis.common.spans import Times, contains, join, no_time, subtract, times_of
@@ -25,8 +25,6 @@ _NATIVE = "aten::"
 
 COMPILED = "Torch-Compiled Region"
 """What runs a compiled function, and the scope of its ops that no graph holds."""
-GRAPH = "CompiledFxGraph"
-"""Kind of the op that is a compiled graph, whose name has the graph's hash."""
 _COMPILED, _GRAPH = re.compile(rf"(?:\A|/){COMPILED}"), re.compile(rf"(?:\A|/)## Call {GRAPH}")
 _RUNS_GRAPH = re.compile(r"(?:\A|/)CompiledFunction(?:Backward)?\Z")
 """What runs a graph for the forward or the backward pass: of some backends as ops, one by one."""

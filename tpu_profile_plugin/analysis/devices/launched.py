@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ GAP_SHARE = 0.05
 _EAGER = "EagerLocalExecute: "
 _FUNCTION = ("__inference_", "__forward_", "__backward_", "IteratorGetNext", "Optional", "_EagerConst")
 MOST_POINTS, MOST_NAMED = 2_000, 3
+SUMMARY = re.compile(r"Write\w*Summary")
+"""Ops of TensorFlow that write a summary."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +40,7 @@ class Launched:
       window: the step with most of them.
       at_ps: when some of them were launched or began.
       ops: names of the eager ops that are launched most often, at most three.
+      summaries: how many of the eager ops per step write one.
     """
 
     eager: bool = False
@@ -49,6 +53,7 @@ class Launched:
     window: tuple[int, int] = (0, 0)
     at_ps: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     ops: tuple[str, ...] = ()
+    summaries: float = 0.0
 
 
 def launched(devices: Sequence[Device], plane: Plane | None, steps: StepWindows, used: Bools) -> Launched:
@@ -76,7 +81,9 @@ def launched(devices: Sequence[Device], plane: Plane | None, steps: StepWindows,
     most = int(per.argmax()) if len(per) else 0
     idle = [_idle(device, steps, i, used[:, i]) for i, device in enumerate(devices)]
     kinds, counts = np.unique(kind, return_counts=True)
-    often = kinds[np.argsort(-counts, kind="stable")[:MOST_NAMED]].tolist() if eager else []
+    most_first = np.argsort(-counts, kind="stable").tolist() if eager and plane is not None else []
+    names = [plane.event_metadata.names[kinds[row]].removeprefix(_EAGER) for row in most_first] if plane else []
+    written = sum(int(counts[row]) for row, name in zip(most_first, names, strict=True) if SUMMARY.match(name))
     return Launched(
         eager,
         steps.source == "recording",
@@ -87,7 +94,8 @@ def launched(devices: Sequence[Device], plane: Plane | None, steps: StepWindows,
         sum(whole for _, whole in idle),
         (int(window[0][most]), int(window[1][most])),
         launch_ps[:: max(1, len(launch_ps) // MOST_POINTS)],
-        tuple(plane.event_metadata.names[one].removeprefix(_EAGER) for one in often) if plane is not None else (),
+        tuple(names[:MOST_NAMED]),
+        written / max(len(steps), 1),
     )
 
 

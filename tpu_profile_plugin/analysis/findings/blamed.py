@@ -25,10 +25,10 @@ from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import BLOCKS, Activity, activity, is_user_frame
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
-from tpu_profile_plugin.analysis.common.op_names import shown_event
+from tpu_profile_plugin.analysis.common.op_names import GRAPH, shown_event
 from tpu_profile_plugin.analysis.common.spans import contains, no_time, times_of
-from tpu_profile_plugin.analysis.devices.cpu_torch import GRAPH
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
+from tpu_profile_plugin.analysis.devices.launched import SUMMARY
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE
 from tpu_profile_plugin.analysis.findings.evidence.host.code import code_of
 from tpu_profile_plugin.analysis.findings.host_view import HostView
@@ -416,16 +416,18 @@ def _of_ops(
     most = shown_event(group.ops[0][0])
     alone = group.count >= _SEVERAL and group.ops[0][2] > MOST * group.ps and most != what and what != GRAPH
     mixed = group.nature in _MIXED
-    summaries = [kind for kind in group.kinds if _SUMMARY.match(kind)][:1] if group.nature is Nature.EAGER else []
+    summaries = [kind for kind in group.kinds if SUMMARY.match(kind)][:1] if group.nature is Nature.EAGER else []
     several = (
         ", ".join([*group.kinds[:3], *summaries]) if mixed else f"{group.count} ops" if group.count >= _SEVERAL else ""
     )
     often = group.runs >= OFTEN and group.runs >= _SEVERAL * group.count
     often &= not mixed or group.nature is Nature.ELEMENTWISE
-    several = f"{group.runs:,.0f} runs per step" if often and not mixed else several
+    few = group.few if often else 0
+    rows = f", of {few} row{'s' * (few > 1)}" if few else ""
+    several = f"{group.runs:,.0f} runs per step{rows}" if often and not mixed else several
     loops = f"in the loop at {' and that at '.join(filter(None, group.loops))}" if often and any(group.loops) else ""
     where = ", ".join(filter(None, (several, loops, _where(group))))
-    advice = advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often)
+    advice = advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often, few=few > 0)
     if group.places[:1] and group.places[0][1] > MOST and purpose(f"${group.places[0][0]}") is Purpose.EVALUATION:
         advice = KINDS[Purpose.EVALUATION].advice
     name, program = group.ops[0][:2]
@@ -465,7 +467,6 @@ def _spare(group: OpGroup) -> float:
     return 1 - group.count / group.runs if several else 1.0
 
 
-_SUMMARY = re.compile(r"Write\w*Summary")
 _CAUSES = {Nature.BACKWARD_AGAIN, Nature.RECOMPUTED, Nature.BROKEN_GRAPH}
 _MIXED = LEAST_OF_NATURE.keys() - {Nature.MOVEMENT}
 """Groups of ops of several kinds, which are named beside the group."""

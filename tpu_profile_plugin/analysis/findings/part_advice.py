@@ -13,6 +13,8 @@ from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 OFTEN = 20
 """Ops and functions that run so often per step may be repeated for one item after the other."""
+_SUMS_OF_LOOP = re.compile(r"transpose\(.*/while/body/.*\badd_any\Z")
+"""The framework op that adds up gradients in a loop backwards."""
 _SCALARS = re.compile(r"::(?:item|_?local_scalar_dense|is_nonzero|equal)\b")
 
 
@@ -60,16 +62,20 @@ def advice_of_function(kinds: Sequence[str], *, traced: bool = False) -> Advice:
     return _of_kind(kinds[0], "traced function" if traced else "function") if kinds else HOST
 
 
-def advice_of_ops(nature: Nature, kind: str, within: str = "", *, ordinary: bool, often: bool = False) -> Advice:
+def advice_of_ops(
+    nature: Nature, kind: str, within: str = "", *, ordinary: bool, often: bool = False, few: bool = False
+) -> Advice:
     """For ops, by what they are called or, of rare ones, what they are a part of; `ordinary`: they may be the work of a
-    model; `often`: they run many times per step.
+    model; `often`: they run many times per step; `few`: for few rows each.
     """
+    if often and nature is not Nature.MATRIX and _SUMS_OF_LOOP.search(within):
+        return PARTS["sums of a loop"]
     advice = HOST if nature is Nature.RANGE else PARTS.get(nature.value)
     if advice is None or (ordinary and nature not in (Nature.ELEMENTWISE, Nature.EAGER)):
         rest = "movement" if nature is Nature.MOVEMENT else "rare"
         other = "matrix" if nature is Nature.MATRIX else "ordinary" if ordinary else rest
         advice = _of_kind(kind, other, within if other == rest else "")
-    return led(REPEATED, advice) if often else advice
+    return led(PARTS["few rows"].general if few else REPEATED, advice) if often else advice
 
 
 def _of_kind(kind: str, other: str, within: str = "") -> Advice:

@@ -41,6 +41,17 @@ class Product:
         return 2.0 * math.prod(map(float, self.sizes)) if self.sizes else 0.0
 
 
+FEW, MANY = 16, 64
+"""So few rows make a product of a large matrix read it for little work; and so long are its other sides at least."""
+
+
+def few_rows(products: Sequence[Product]) -> int:
+    """The shortest side of the largest product, if it is short and the others are long; else 0."""
+    sizes = max((one.sizes for one in products if one.sizes), key=math.prod, default=(1, 0, 0, 0))
+    least, *others = sorted(sizes[1:])
+    return least if sizes[0] == 1 and 0 < least <= FEW and others[0] >= MANY else 0
+
+
 def products_of(rows: ProgramRows, row: int) -> list[Product]:
     """The products inside an op that computes some."""
     matrices = [one for one in rows.inside(row) if rows.opcodes[one] in MATRICES]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from tpu_profile_plugin.analysis.common.op_names import GRAPH, short_kernel
 from tpu_profile_plugin.analysis.hlo.products import MATRICES
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.ops.op_tables import computes
@@ -74,6 +75,30 @@ _TENSORFLOW_MOVES = frozenset((
 ))  # fmt: skip
 """Types of framework ops, which are the categories of GPU ops without a program."""
 _UNKNOWN = frozenset(("", "unknown"))
+_MOST_NAME = 200
+"""So much of an op's name is looked at."""
+_NUMBER = re.compile(r"(?:[_.]\d{1,20}){1,16}\Z")
+_SCOPES = re.compile(r"^.*/(?=[^\W\d])")
+_BACKWARD = re.compile(r"(\w+?)Backward\d*\Z")
+_NATIVE = "aten::"
+_SAME = {
+    **dict.fromkeys(("addmm", "mm", "t"), "linear"),
+    **dict.fromkeys(("convolution", "cudnn_convolution"), "conv2d"),
+    **dict.fromkeys(("nativelayernorm", "native_layer_norm"), "layer_norm"),
+    "embeddingbag": "embedding_bag",
+}
+"""Ops of PyTorch that are called by another name where they are run, or in their backward pass."""
+_TORCH_MATRIX = re.compile(
+    r"linear|(?:b|add|baddb|addb)?mm|matmul|einsum|conv\w*|bilinear|\w{0,100}(?:attention|transformer)\w{0,100}|lstm"
+    r"|gru|rnn\w*|addmv|mv|dot"
+)
+_TORCH_MOVES = re.compile(
+    r"im2col|col2im|unfold\w*|fold|clone|copy|_to_copy|to|contiguous|cat|stack|repeat\w*|tile|permute|transpose|roll|flip"
+    r"|rot90|pad|\w{1,100}_pad\w{0,100}|select\w*|slice\w*|narrow|chunk|split\w*|expand|unbind"
+)
+"""Ops that copy; lookups in tables and writes by index are the work of many models."""
+RECURRENT = re.compile(r"(?:\A|/)(?P<layer>GRU|LSTM)_\d+/\w+Backward\d*(?:/|\Z)")
+"""An op of the backward pass of a recurrent layer, which is one op in the forward pass: no loop of the program."""
 
 
 def by_category(category: str) -> tuple[Nature, str]:
@@ -159,3 +184,27 @@ def _touched(rows: ProgramRows, row: int) -> int:
 def _on_floats(rows: ProgramRows, row: int) -> bool:
     """Whether an instruction has an operand that is an array of floating-point numbers."""
     return any(one >= 0 and rows.float_bits(one) for one in rows.links.operands(row))
+
+
+def base_name(name: str) -> str:
+    """The kind of a framework's op by its name: without scopes, type and number."""
+    last = _SCOPES.sub("", name)[:_MOST_NAME]
+    return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
+
+
+def by_name(name: str) -> tuple[Nature, str]:
+    """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
+    if (recurrent := RECURRENT.search(name)) is not None:
+        return Nature.MATRIX, _NATIVE + recurrent["layer"].lower()
+    base = base_name(short_kernel(name))
+    if f"## Call {GRAPH}" in base:
+        return Nature.OTHER, GRAPH
+    backward = _BACKWARD.match(base)
+    if backward is None and not base.startswith(_NATIVE):
+        return by_category(base)
+    plain = backward[1].lower() if backward is not None else base.removeprefix(_NATIVE)
+    plain = _SAME.get(plain, plain)
+    plain = plain.removesuffix("_") or plain
+    if _TORCH_MATRIX.fullmatch(plain):
+        return Nature.MATRIX, _NATIVE + plain
+    return (Nature.MOVEMENT if _TORCH_MOVES.fullmatch(plain) else Nature.OTHER), _NATIVE + plain

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows, small_ops
-from tpu_profile_plugin.analysis.blame.op_groups import by_name
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
-from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED, GRAPH
+from tpu_profile_plugin.analysis.common.op_names import GRAPH
+from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
-from tpu_profile_plugin.analysis.ops.op_nature import Nature
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_name
 
 US = 10**6
 NAMES = "aten::a", "aten::b", "aten::c"

@@ -10,11 +10,11 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows
 from tpu_profile_plugin.analysis.blame.host_groups import host_groups
-from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, base_name, op_groups
+from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, op_groups
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.devices.model import Op, Work
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.op_nature import Nature
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, base_name
 
 
 def shown(main: str, ops: str = "900 90 dot.1") -> list[tuple[str, str, float]]:

@@ -362,6 +362,17 @@ def test_functions_of_compiled_programs_beside_a_model(times, expected):
         assert one.traced
 
 
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [("norm", False), ("layer_norm", False), ("Block.RMSNorm", True), ("gelu", False), ("normalise", True)],
+)
+def test_functions_that_any_model_has_are_no_parts_of_their_own(function, told):
+    names = Names()
+    names.chain = lambda op: () if op.name == "dot" else (("d.py", function, 8),)
+    rows = [(COMPUTE, op, NOWHERE, ps) for op, ps in enumerate((500, 500))]
+    assert bool(traced_groups(blamed(rows, [], ("dot", "add")), names)) == told
+
+
 @pytest.mark.parametrize(("read", "calls"), [(501, ("$io.py:1 read",)), (500, ()), (499, ())])
 def test_names_of_all_that_a_function_calls_for_most_of_its_time(read, calls):
     group = host_groups(blamed(waits(1000 - read, read), [(F, NOWHERE), ("$io.py:1 read", 0)]))[0]

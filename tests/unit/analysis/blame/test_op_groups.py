@@ -9,12 +9,12 @@ from builders.shown import profile
 
 from tpu_profile_plugin.analysis.blame import op_groups as module
 from tpu_profile_plugin.analysis.blame.host_blame import ANY_STEP, NO_OP, HostBlame
-from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, by_name, op_groups
+from tpu_profile_plugin.analysis.blame.op_groups import OpNamer, op_groups
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.budget.categories import COMPUTE, IDLE_HOST
 from tpu_profile_plugin.analysis.devices.model import Op, Work
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
-from tpu_profile_plugin.analysis.ops.op_nature import Nature
+from tpu_profile_plugin.analysis.ops.op_nature import Nature, by_name
 
 NO_PROGRAMS = OpNamer(HloOps(profile('plane 1 "/host:CPU"')))
 CALLS = Stacks(
@@ -49,6 +49,20 @@ def test_kinds_and_their_ops_are_in_the_order_of_their_time():
     runs = np.array([1.0, 10.0, 100.0, 1000.0])
     assert [group.runs for group in op_groups(blamed(*ROWS), NO_PROGRAMS, runs, most=2)] == [110.0, 1.0]
     assert op_groups(blamed(idle=10), NO_PROGRAMS) == []
+
+
+DOT = {"dot_dimension_numbers": {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [0]}}
+
+
+@pytest.mark.parametrize(("first", "few"), [(51, 8), (50, 8), (49, 0)])
+def test_products_of_few_rows_are_most_of_their_kind(first, few):
+    entry = [
+        op("a", "parameter", "f32[8,64]"), op("w", "parameter", "f32[64,64]"),
+        op("dot.1", "dot", "f32[8,64]", "a", "w", **DOT), op("dot.2", "dot", "f32[64,64]", "w", "w", **DOT),
+    ]  # fmt: skip
+    names = OpNamer(HloOps(profile(metadata_plane(main=(7, program(entry))))))
+    (group,) = op_groups(blamed(("dot.1", NOWHERE, first), ("dot.2", NOWHERE, 100 - first), number=7), names)
+    assert (group.name, group.few) == ("dot", few)
 
 
 def test_of_many_ops_the_largest_are_in_groups(monkeypatch):

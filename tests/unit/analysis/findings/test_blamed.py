@@ -221,7 +221,9 @@ def title(group, **groups):
          ["(aten::mul, aten::add, a)"], ["most of it"]),
         # Many runs, and the loops they are in.
         (ops(400, runs=20.0, loops=("m.py:7", "", "m.py:9")), ["20 runs per step", "m.py:7 and that at m.py:9"], []),
-        (ops(400, runs=19.0, loops=("m.py:7",)), ["2 ops"], ["runs", "m.py"]),
+        (ops(400, runs=19.0, loops=("m.py:7",), few=8), ["2 ops"], ["runs", "m.py", "rows"]),
+        (ops(400, runs=20.0, few=8), ["20 runs per step, of 8 rows"], []),
+        (ops(400, runs=20.0, few=1), ["of 1 row)"], []),
         (ops(400, runs=20.0, count=10), ["20 runs"], []),
         (ops(400, runs=20.0, count=11), ["11 ops"], ["runs"]),
         (ops(400, "elementwise ops", Nature.ELEMENTWISE, runs=90.0, loops=("m.py:7",)), ["m.py:7"], ["runs"]),

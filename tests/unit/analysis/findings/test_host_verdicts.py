@@ -69,9 +69,16 @@ def test_when_rules_fire_has_their_limits(rule, limits):
 # Launches.
 
 
-def launched(per_step, *, eager=False, ops=("add", "mul")):
+def launched(per_step, *, eager=False, ops=("add", "mul"), summaries=0.0):
     return SimpleNamespace(
-        per_step=per_step, eager=eager, distinct=5, ops=ops, median_ps=7 * US, window=(0, 9 * US), at_ps=np.zeros(0)
+        summaries=summaries,
+        per_step=per_step,
+        eager=eager,
+        distinct=5,
+        ops=ops,
+        median_ps=7 * US,
+        window=(0, 9 * US),
+        at_ps=np.zeros(0),
     )
 
 
@@ -95,6 +102,14 @@ def test_programs_that_are_launched_one_by_one(monkeypatch, lost, finds):
         )
     few = not_compiled.judge(run_of(), [(launched(99), 0, "")])
     assert few.reason.startswith("99 programs of 5 kinds run per step and device; devices work ")
+
+
+@pytest.mark.parametrize(("summaries", "why"), [(15.0, "for 15 summaries"), (14.9, "not compiled as a whole")])
+def test_summaries_have_at_most_eighty_eager_ops_each(monkeypatch, summaries, why):
+    monkeypatch.setattr(not_compiled, "is_uncompiled", lambda launches: True)
+    found = not_compiled.judge(run_of(), [(launched(1200, eager=True, summaries=summaries), 100 * US, "")])
+    assert isinstance(found, Finding)
+    assert found.title.endswith(f"one by one, {why}")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_INPUT,
     INPUT_COPY,
 )
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.common.op_names import DATASET
 from tpu_profile_plugin.analysis.common.spans import PartTimes
 from tpu_profile_plugin.analysis.devices.model import Device, Op, OpSpans, Work
@@ -215,6 +216,25 @@ def gathered(monkeypatch, us, *, in_steps=200, lost=200, sent=None, call=("$data
         blame=SimpleNamespace(part=np.array(BLAMED)),
     )  # fmt: skip
     return input_bound.gather(host), chosen
+
+
+def test_functions_that_make_pipelines_in_steps(monkeypatch):
+    """Of what is there for that, the calls of Python: the end of an iterator waits for what its threads do anyway."""
+    stacks = Stacks(
+        parent=np.array([-1, 0, -1]),
+        name=np.arange(3),
+        names=("$data.py:9 map", "EagerExecute", "TFE_DeleteTensorHandle"),
+    )
+    calls = SimpleNamespace(
+        stacks=stacks, tells=np.array([0, 0, 2, -1]), times=lambda nodes: nodes.tolist(),
+        purpose=np.array([Purpose.ITERATOR, Purpose.ITERATOR, Purpose.ITERATOR, Purpose.UNKNOWN]),
+    )  # fmt: skip
+    monkeypatch.setattr(input_bound, "calls_of", lambda host: calls)
+    host = SimpleNamespace(devices=(None, None), by_part=lambda times, parts: (times, sorted(parts)))
+    times, parts = input_bound._made(host)
+    assert times == [[True, True, False, False]] * 2
+    assert IDLE_HOST in parts
+    assert IDLE_INPUT not in parts
 
 
 def told(loss):

@@ -120,6 +120,14 @@ def test_eager_ops_that_make_an_iterator():
     assert found["advice"].startswith("Call iter(dataset) once")
 
 
+def test_eager_ops_that_write_summaries():
+    found = finding("not_compiled", eager(50).replace("Op1", "WriteHistogramSummary"))
+    assert found["title"] == (
+        "50 eager ops (WriteHistogramSummary, Op0, Op7) per step are launched one by one, for 7 summaries"
+    )
+    assert "summaries every N-th step" in found["advice"]
+
+
 @pytest.mark.parametrize(("count", "kinds", "fires"), [(49, 8, False), (50, 8, True), (50, 7, False)])
 def test_conditions_of_eager_ops(count, kinds, fires):
     assert (finding("not_compiled", eager(count, kinds)) is not None) == fires

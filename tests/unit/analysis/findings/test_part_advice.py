@@ -89,6 +89,24 @@ def test_advice_of_ops(nature, kind, within, ordinary, expected):
     assert found.general.startswith(START[expected])
     often = advice_of_ops(nature, kind, within, ordinary=ordinary, often=True)
     assert often.general == f"{REPEATED} {found.general}"
+    few = advice_of_ops(nature, kind, within, ordinary=ordinary, often=True, few=True)
+    assert few.general == f"{PARTS['few rows'].general} {found.general}"
+
+
+@pytest.mark.parametrize(
+    ("nature", "within", "often", "sums"),
+    [
+        (Nature.OTHER, "jit(f)/transpose(jvp())/while/body/closed_call/add_any", True, True),
+        (Nature.OTHER, "jit(f)/transpose(jvp())/while/body/closed_call/add_any", False, False),
+        (Nature.MATRIX, "jit(f)/transpose(jvp())/while/body/closed_call/add_any", True, False),
+        (Nature.OTHER, "jit(f)/jvp()/while/body/closed_call/add_any", True, False),
+        (Nature.OTHER, "jit(f)/transpose(jvp())/add_any", True, False),
+        (Nature.OTHER, "jit(f)/transpose(jvp())/while/body/add_any/mul", True, False),
+    ],
+)
+def test_gradients_that_a_loop_adds_up(nature, within, often, sums):
+    found = advice_of_ops(nature, "add", within, ordinary=True, often=often)
+    assert (found == PARTS["sums of a loop"]) == sums
 
 
 def test_advice_of_functions_beside_the_model():

@@ -15,7 +15,7 @@ from tpu_profile_plugin.analysis.hlo.instructions import provenance
 from tpu_profile_plugin.analysis.hlo.one_hot import looked_up
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.parameters import Change, base_name, changes, programs_of
-from tpu_profile_plugin.analysis.hlo.products import products_of
+from tpu_profile_plugin.analysis.hlo.products import Product, few_rows, products_of
 from tpu_profile_plugin.analysis.hlo.program_rows import ProgramRows
 from tpu_profile_plugin.analysis.hlo.programs import HloPrograms, hlo_programs, is_training
 from tpu_profile_plugin.analysis.hlo.summed import summed
@@ -551,6 +551,25 @@ def test_products(entry: list[Op], expected: Any) -> None:
     assert (found.bits, found.precision, found.algorithm, found.sizes) == expected
     flops = {SIZES: 240, (1, 6, 10, 4): 480, (1, 16, 5, 9): 1440, (2, 16, 2, 9): 1152, (4, 16, 1, 9): 1152, None: 0}
     assert found.flops == flops[expected[3]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "few"),
+    [
+        ([(1, 8, 64, 64)], 8),
+        ([(1, 64, 64, 16)], 16),
+        ([(1, 64, 64, 17)], 0),
+        ([(1, 64, 1, 70)], 1),
+        ([(1, 8, 63, 64)], 0),
+        ([(2, 8, 64, 64)], 0),
+        ([(1, 8, 64, 64), (1, 64, 64, 64)], 0),  # the largest tells
+        ([(1, 64, 64, 64), None, (1, 9, 640, 640)], 9),
+        ([None], 0),
+        ([], 0),
+    ],
+)
+def test_products_of_few_rows(sizes: list[Any], few: int) -> None:
+    assert few_rows([Product(32, 0, False, one) for one in sizes]) == few
 
 
 def test_calls_count_as_products_without_any_other() -> None:

@@ -20,15 +20,15 @@ import numpy as np
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, largest_group
 from tpu_profile_plugin.analysis.blame.stacks import with_callees
-from tpu_profile_plugin.analysis.budget.categories import COMPUTE, members
-from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_user_frame
+from tpu_profile_plugin.analysis.budget.categories import members
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_frame, is_user_frame
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
 from tpu_profile_plugin.analysis.findings.evidence.host.calls import calls_of, other_threads
 from tpu_profile_plugin.analysis.findings.evidence.host.pipelines import input_time, slowest_stage
 from tpu_profile_plugin.analysis.findings.host_loss import HostLoss, verdict
-from tpu_profile_plugin.analysis.findings.host_view import HostView
+from tpu_profile_plugin.analysis.findings.host_view import IDLE, HostView
 from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.lost import INPUT_SHARE, lost_to
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence
@@ -51,7 +51,7 @@ from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.op_tables import OpTable
 from tpu_profile_plugin.analysis.ops.thread_ops import HostOps
 from tpu_profile_plugin.analysis.steps.breakdown import input_breakdown, input_ops
-from tpu_profile_plugin.columns.arrays import Bools
+from tpu_profile_plugin.columns.arrays import I64, Bools
 from tpu_profile_plugin.units import PS_PER_MS, US_PER_MS
 
 INPUT_SHARE_HIGH = 0.20
@@ -112,6 +112,8 @@ def gather(host: HostView) -> HostLoss | None:
             evidence.append(Evidence("Ends on another thread when the wait does", shown(other)))
     if slowest is not None:
         what, advice = said(slowest), advice_of(slowest)
+    if slowest is not None and slowest.remade:
+        by_part = by_part + _made(host)
     taken, harmless = by_part.sum() / max(all_ps, 1), ""
     known = slowest is not None and faulty(slowest)
     prepared = activity(name) != Activity.UPLOAD and taken < ON_CPUS and not known
@@ -120,6 +122,14 @@ def gather(host: HostView) -> HostLoss | None:
     high = taken >= INPUT_SHARE_HIGH or (slowest is not None and in_turn(slowest))
     found = HostLoss(by_part, what, tuple(evidence), advice, "high" if high else "medium", harmless=harmless)
     return replace(found, beside=beside)
+
+
+def _made(host: HostView) -> I64:
+    """What functions that make pipelines take beside the waits for their first elements, by part of the budget."""
+    calls = calls_of(host)
+    frames = np.array([is_frame(name) for name in calls.stacks.names], np.bool_)[calls.stacks.name]
+    made = calls.times((calls.purpose == Purpose.ITERATOR) & np.append(frames, False)[calls.tells])
+    return host.by_part([made] * len(host.devices), set(IDLE) - set(members("input")))
 
 
 def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int, tuple[str, ...]]:
@@ -205,12 +215,12 @@ def judge(run: RunView, gathered: Sequence[HostLoss | None]) -> Finding | Silenc
         gathered,
         title=takes + "{what}",
         label="Time lost to input",
-        formula="waits for input and copies to the device, and half of what CPUs compute and launch while pipelines "
-        "work on the same processor, per step and device",
+        formula="waits for input and copies to the device, for pipelines that are made in each step, and half of what "
+        "CPUs compute and launch while pipelines work on the same processor, per step and device",
         nothing="",
         little=f"{run.waiting} {{share}} of the {{base}} for input.",
         least=INPUT_SHARE,
-        group="" if any(one.by_part[COMPUTE] for one in known) else "input",
+        group="" if any(np.delete(one.by_part[:-1], members("input")).any() for one in known) else "input",
     )
 
 

@@ -26,7 +26,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding, Rule, Silence, lacks
-from tpu_profile_plugin.analysis.findings.part_advice import PARTS
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS, SUMMARIES
 from tpu_profile_plugin.analysis.findings.places import TIMELINE, event, share_of, shown, timeline
 from tpu_profile_plugin.analysis.findings.rules.host.slow_host_code import slow_code
 from tpu_profile_plugin.analysis.findings.run_view import RunView
@@ -36,6 +36,8 @@ ADVICE = PARTS["not compiled"]
 
 _ITERATOR = re.compile(r"MakeIterator|AnonymousIterator")
 """Ops of calls that make an iterator for a few batches, such as `predict` in each step."""
+_OF_SUMMARY = 80
+"""Eager ops of a summary: a scalar has few, a histogram 73."""
 
 
 def gather(host: HostView) -> tuple[Launched, float, str] | None:
@@ -76,8 +78,11 @@ def judge(run: RunView, gathered: Sequence[tuple[Launched, float, str] | None]) 
         f"{what.capitalize()} per {run.per} and device", round(launches.per_step, 1), "", TIMELINE,
         timeline(host, *launches.window),
     )  # fmt: skip
+    summaries = _OF_SUMMARY * launches.summaries >= launches.per_step > 0
+    why = f"for {launches.summaries:,.0f} summaries" if summaries else "not compiled as a whole"
+    iterators = any(map(_ITERATOR.match, launches.ops))
     return Finding(
-        f"{launches.per_step:,.0f} {what}{named} per {run.per} are launched one by one{by}, not compiled as a whole",
+        f"{launches.per_step:,.0f} {what}{named} per {run.per} are launched one by one{by}, {why}",
         lost.ps,
         "idle time between two runs, without waits for input and for slow code of other functions, per step and device",
         "high",
@@ -89,7 +94,7 @@ def judge(run: RunView, gathered: Sequence[tuple[Launched, float, str] | None]) 
             Evidence("Median duration of an op", launches.median_ps / PS_PER_US, "us"),
             share_of("Device compute", run.lost_in("device_compute"), run.base),
         ),
-        KINDS[Purpose.ITERATOR].advice if any(map(_ITERATOR.match, launches.ops)) else ADVICE,
+        SUMMARIES if summaries else KINDS[Purpose.ITERATOR].advice if iterators else ADVICE,
         (host,),
         lost.segments,
     )
