@@ -673,8 +673,9 @@ def test_the_union_of_spans() -> None:
     assert [_covered(parts) for parts in ([], [first], [second], [first, second])] == [0, 30, 30, 50]
 
 
-def test_stats_are_clocks_by_their_name_alone() -> None:
-    stats = ", ".join(f"s{i}={i + 1000}" for i in range(80))
+@pytest.mark.parametrize("half", ["", "device_offset_ps=7000, ", "device_duration_ps=7000, "])
+def test_stats_are_clocks_by_their_name_alone(half: str) -> None:
+    stats = half + ", ".join(f"s{i}={i + 1000}" for i in range(80))
     text = f'{PLANE}metadata a {{program_id=7, symbol_id=5}}\nline 5 "XLA Ops"\n0us +2us a {{{stats}}}'
     assert rows(ask(hlo_stats.TOOL, text), "hlo_op_name", "total_time") == [("a", 2)]
 
