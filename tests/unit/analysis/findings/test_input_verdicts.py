@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
-from tpu_profile_plugin.analysis.blame.stacks import Stacks
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.budget.categories import (
     CATEGORIES,
     COMPUTE,
@@ -218,23 +218,34 @@ def gathered(monkeypatch, us, *, in_steps=200, lost=200, sent=None, call=("$data
     return input_bound.gather(host), chosen
 
 
-def test_functions_that_make_pipelines_in_steps(monkeypatch):
+@pytest.mark.parametrize(
+    ("first", "function", "maker"),
+    [
+        ("$train.py:3 handle", 0, ", in keras/src/trainer.py:521 predict, in train.py:3 handle"),
+        ("$train.py:3 <lambda>", NOWHERE, ", in keras/src/trainer.py:521 predict"),
+    ],
+)
+def test_functions_that_make_pipelines_in_steps(monkeypatch, first, function, maker):
     """Of what is there for that, the calls of Python: the end of an iterator waits for what its threads do anyway."""
-    stacks = Stacks(
-        parent=np.array([-1, 0, -1]),
-        name=np.arange(3),
-        names=("$data.py:9 map", "EagerExecute", "TFE_DeleteTensorHandle"),
-    )
+    names = (
+        first, "$traceback_utils.py:9 error_handler", "$site-packages/keras/src/trainer.py:521 predict",
+        "$dataset_ops.py:9 map", "EagerExecute", "TFE_DeleteTensorHandle",
+    )  # fmt: skip
+    stacks = Stacks(parent=np.array([-1, 0, 1, 2, 3, 2]), name=np.arange(6), names=names)
+    purpose = np.full(7, Purpose.UNKNOWN, np.uint8)
+    purpose[3:6] = Purpose.ITERATOR
     calls = SimpleNamespace(
-        stacks=stacks, tells=np.array([0, 0, 2, -1]), times=lambda nodes: nodes.tolist(),
-        purpose=np.array([Purpose.ITERATOR, Purpose.ITERATOR, Purpose.ITERATOR, Purpose.UNKNOWN]),
+        stacks=stacks, tells=np.array([0, 1, 2, 3, 3, 5, -1]), times=lambda nodes: nodes.tolist(), purpose=purpose,
+        function=np.array([function] * 6 + [-1]), name=lambda node: names[node] if node >= 0 else "",
     )  # fmt: skip
     monkeypatch.setattr(input_bound, "calls_of", lambda host: calls)
     host = SimpleNamespace(devices=(None, None), by_part=lambda times, parts: (times, sorted(parts)))
-    times, parts = input_bound._made(host)
-    assert times == [[True, True, False, False]] * 2
+    (times, parts), found = input_bound._made(host)
+    assert (times, found) == ([[False, False, False, True, True, False, False]] * 2, maker)
     assert IDLE_HOST in parts
     assert IDLE_INPUT not in parts
+    purpose[3:6] = Purpose.UNKNOWN
+    assert input_bound._made(host)[1] == ""
 
 
 def told(loss):

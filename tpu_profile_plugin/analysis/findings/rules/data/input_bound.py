@@ -19,9 +19,9 @@ import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN
 from tpu_profile_plugin.analysis.blame.host_groups import NEARLY_ALL, largest_group
-from tpu_profile_plugin.analysis.blame.stacks import with_callees
+from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, with_callees
 from tpu_profile_plugin.analysis.budget.categories import members
-from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_frame, is_user_frame
+from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_frame, is_user_frame, passes_on
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.spans import intersect, join, times_of, total
 from tpu_profile_plugin.analysis.devices.model import Work
@@ -113,7 +113,8 @@ def gather(host: HostView) -> HostLoss | None:
     if slowest is not None:
         what, advice = said(slowest), advice_of(slowest)
     if slowest is not None and slowest.remade:
-        by_part = by_part + _made(host)
+        made, maker = _made(host)
+        by_part, what = by_part + made, what + maker
     taken, harmless = by_part.sum() / max(all_ps, 1), ""
     known = slowest is not None and faulty(slowest)
     prepared = activity(name) != Activity.UPLOAD and taken < ON_CPUS and not known
@@ -124,12 +125,21 @@ def gather(host: HostView) -> HostLoss | None:
     return replace(found, beside=beside)
 
 
-def _made(host: HostView) -> I64:
-    """What functions that make pipelines take beside the waits for their first elements, by part of the budget."""
+def _made(host: HostView) -> tuple[I64, str]:
+    """What functions that make pipelines take beside the waits for their first elements, by part of the budget; and
+    what makes them, for the end of a title: the program's function, and what it calls for that.
+    """
     calls = calls_of(host)
     frames = np.array([is_frame(name) for name in calls.stacks.names], np.bool_)[calls.stacks.name]
-    made = calls.times((calls.purpose == Purpose.ITERATOR) & np.append(frames, False)[calls.tells])
-    return host.by_part([made] * len(host.devices), set(IDLE) - set(members("input")))
+    nodes = (calls.purpose == Purpose.ITERATOR) & np.append(frames, False)[calls.tells]
+    by_part = host.by_part([calls.times(nodes)] * len(host.devices), set(IDLE) - set(members("input")))
+    node = next(iter(np.flatnonzero(nodes).tolist()), NOWHERE)
+    function, call = int(calls.function[node]), ""
+    while node not in (NOWHERE, function):
+        name = calls.name(node)
+        call = shown(name) if frames[node] and not passes_on(name) and not is_user_frame(name) else call
+        node = int(calls.stacks.parent[node])
+    return by_part, "".join(f", in {one}" for one in (call, shown(calls.name(function))) if one)
 
 
 def _longest(host: HostView, rows: Bools, *, between: bool) -> tuple[str, int, tuple[str, ...]]:
