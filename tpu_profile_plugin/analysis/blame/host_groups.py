@@ -48,7 +48,7 @@ WAITING = (
 )
 """Parts of a step in which devices wait for the host."""
 _PARTS_OF_MODELS = re.compile(
-    r"(?:\w+_)?(?:\w*norm|softmax|gelu|[re]lu|silu|swish|tanh|activation|dropout|attention|attend|rope|rotary)\Z",
+    r"(?:norm|(?:\A|[._])(?:softmax|gelu|[re]lu|silu|swish|tanh|activation|dropout|attention|attend|rope|rotary))\Z",
     re.IGNORECASE,
 )
 """Functions of any model, whose ops tell more."""
@@ -202,7 +202,7 @@ def traced_groups(blame: HostBlame, names: OpNamer) -> list[FunctionGroup]:
     known = {
         one: ps
         for one, ps in inside.items()
-        if product_ps[one] <= (1 - NEARLY_ALL) * ps < ps < NEARLY_ALL * whole and not _PARTS_OF_MODELS.match(one[1])
+        if product_ps[one] <= (1 - NEARLY_ALL) * ps < ps < NEARLY_ALL * whole and not _PARTS_OF_MODELS.search(one[1])
     }
     least = max(NEARLY_ALL * max(known.values(), default=0), 1)
     ways = (frame[:2] for chain in chains.values() for frame in reversed(chain))

@@ -13,8 +13,6 @@ from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
 OFTEN = 20
 """Ops and functions that run so often per step may be repeated for one item after the other."""
-_SUMS_OF_LOOP = re.compile(r"transpose\(.*/while/body/.*\badd_any\Z")
-"""The framework op that adds up gradients in a loop backwards."""
 _SCALARS = re.compile(r"::(?:item|_?local_scalar_dense|is_nonzero|equal)\b")
 
 
@@ -68,7 +66,9 @@ def advice_of_ops(
     """For ops, by what they are called or, of rare ones, what they are a part of; `ordinary`: they may be the work of a
     model; `often`: they run many times per step; `few`: for few rows each.
     """
-    if often and nature is not Nature.MATRIX and _SUMS_OF_LOOP.search(within):
+    head, loop, _ = within.partition("/while/body/")
+    adds = loop and "transpose(" in head and within.endswith("/add_any")
+    if often and adds and nature is not Nature.MATRIX:
         return PARTS["sums of a loop"]
     advice = HOST if nature is Nature.RANGE else PARTS.get(nature.value)
     if advice is None or (ordinary and nature not in (Nature.ELEMENTWISE, Nature.EAGER)):

@@ -364,7 +364,14 @@ def test_functions_of_compiled_programs_beside_a_model(times, expected):
 
 @pytest.mark.parametrize(
     ("function", "told"),
-    [("norm", False), ("layer_norm", False), ("Block.RMSNorm", True), ("gelu", False), ("normalise", True)],
+    [
+        ("norm", False),
+        ("layer_norm", False),
+        ("Block.RMSNorm", False),
+        ("gelu", False),
+        ("regelu", True),
+        ("normalise", True),
+    ],
 )
 def test_functions_that_any_model_has_are_no_parts_of_their_own(function, told):
     names = Names()
