@@ -39,6 +39,7 @@ from tpu_profile_plugin.analysis.findings.part_advice import (
     GROWING,
     HOST,
     OFTEN,
+    PARTS,
     SMALL,
     SUMMARIES,
     advice_after,
@@ -99,6 +100,9 @@ LEAST_DENSE, EMBEDDING = 0.25, "aten::embedding"
 LEAST_TELLING = 0.05
 """The same of ops that bring on larger costs: a debug mode that keeps ops from being fused, rows for products."""
 _TELLING = re.compile(r"CheckNumerics|DebugNumeric|DebugIdentity|one_?hot\b", re.IGNORECASE)
+LEAST_ONE_HOT = 0.015
+"""The same of making one-hot rows from which on they are for products; labels take less than half of that."""
+_ONE_HOT = re.compile(r"one_?hot\b", re.IGNORECASE)
 _RARE = re.compile(
     r"eigh?\b|svd|\bqr\b|\blu\b|cholesky|schur|hessenberg|householder|tridiagonal|triangular|inverse|\binv\b|pinv|lstsq"
     r"|sort|unique|nonzero|callback|multinomial|linalg|cumsum|cumprod|cumulative|while|reduce-window"
@@ -260,7 +264,8 @@ def parts(run: RunView, gathered: Sequence[Blamed | None]) -> list[Part]:
     waits = (_of_host(run, *group) for group in _over_hosts([(host, one.waits) for one, host in known]))
     groups = list(_over_hosts([(host, one.ops) for one, host in known]))
     tables = sum(run.located([by_part]).share for _, group, by_part in groups if group.name == EMBEDDING)
-    ops = (_of_ops(run, *group, tables) for group in groups)
+    one_hot = sum(run.located([by_part]).share for _, group, by_part in groups if _ONE_HOT.search(group.name))
+    ops = (_of_ops(run, *group, tables, one_hot=one_hot) for group in groups)
     small = (_of_small(run, *group) for group in _over_hosts([(host, one.small) for one, host in known]))
     found = [part for part in (*waits, *ops, *small) if part is not None]
     if not any((part.shown and not part.usual) or part.lost.share >= LEAST_ANY for part in found):
@@ -397,11 +402,13 @@ def _tells(group: HostGroup) -> bool:
 
 
 def _of_ops(
-    run: RunView, host: str, group: OpGroup, by_part: I64, tables: float, least_any: float = LEAST_ANY
-) -> Part | None:
+    run: RunView, host: str, group: OpGroup, by_part: I64, tables: float, least_any: float = LEAST_ANY, *,
+    one_hot: float = 0.0,
+) -> Part | None:  # fmt: skip
     """Ops of one kind.
 
-    `tables`: share of the step in look-ups in tables and their gradients; `least_any`: as `LEAST_ANY`.
+    `tables`, `one_hot`: shares of the step in look-ups in tables and their gradients, and in making one-hot rows;
+    `least_any`: as `LEAST_ANY`.
     """
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
@@ -430,6 +437,8 @@ def _of_ops(
     advice = advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often, few=few > 0)
     if group.places[:1] and group.places[0][1] > MOST and purpose(f"${group.places[0][0]}") is Purpose.EVALUATION:
         advice = KINDS[Purpose.EVALUATION].advice
+    if group.nature is Nature.MATRIX and one_hot >= LEAST_ONE_HOT:
+        where, advice = ", ".join(filter(None, (where, "beside one-hot rows"))), PARTS["one-hot rows"]
     name, program = group.ops[0][:2]
     op = OpOf(name, program)
     row = {"host": host, "row": f"{cell('hlo_op_name', name)};{cell('program_id', str(program))}"} if program else {}

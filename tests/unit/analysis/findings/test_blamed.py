@@ -39,6 +39,7 @@ from tpu_profile_plugin.analysis.findings.blamed import (
 )
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, SMALL
+from tpu_profile_plugin.analysis.findings.part_advice import PARTS as ADVICE
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.analysis.ops.op_nature import Nature
 
@@ -141,6 +142,23 @@ def test_an_optimizer_beside_look_ups_in_tables(tables, told_of):
     ]  # fmt: skip
     cost = [part.names[0] for part in told(run_of(), ops=groups) if not part.ordinary]
     assert cost == ["sort.1", *(["Adam.1"] if told_of else [])]
+
+
+@pytest.mark.parametrize(
+    ("us", "name", "nature", "beside"),
+    [
+        (15, "OneHot", Nature.MATRIX, True),
+        (14, "OneHot", Nature.MATRIX, False),
+        (15, "aten::one_hot", Nature.MATRIX, True),
+        (15, "aten::hot", Nature.MATRIX, False),
+        (15, "OneHot", Nature.OTHER, False),
+    ],
+)
+def test_products_beside_one_hot_rows(us, name, nature, beside):
+    groups = [ops(400, "MatMul", nature, count=1), ops(us, name, Nature.OTHER)]
+    part = next(part for part in told(run_of(), ops=groups) if part.names[0] == "MatMul.1")
+    assert part.finding.title.endswith("MatMul (beside one-hot rows)" if beside else ": MatMul")
+    assert (part.finding.advice == ADVICE["one-hot rows"]) == beside
 
 
 def test_the_largest_ordinary_work_from_a_tenth_if_nothing_else_is_known():
