@@ -117,14 +117,12 @@ def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
     models = launched[_of_model(blame, launched)]
     model_ps = int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
     needed = mine[:0] if purpose(group.name) is Purpose.EVALUATION else mine[_products(blame)[blame.op[mine]]]
-    times = Counter[str]()
+    times, rest = Counter[str](), np.setdiff1d(group.rows, needed)
     for op, ps in zip(*(one[np.setdiff1d(mine, needed)].tolist() for one in (blame.op, blame.ps)), strict=True):
         times[base_name(blame.ops[op].name)] += ps
-    rest, kinds = np.setdiff1d(group.rows, needed), tuple(kind for kind, _ in times.most_common(3))
-    ps = int(blame.ps[rest].sum())
-    return FunctionGroup(
-        *(group.name, ps, blame.by_part(rest), kinds, times.total()), model_ps, blame.growth(group.rows)
-    )
+    kinds, growth = tuple(kind for kind, _ in times.most_common(3)), blame.growth(group.rows)
+    known = int(blame.ps[rest].sum()), blame.by_part(rest), kinds, times.total(), model_ps, growth
+    return FunctionGroup(group.name, *known)
 
 
 def _products(blame: HostBlame) -> Bools:
@@ -159,7 +157,18 @@ def function_groups(blame: HostBlame, most: int = 3) -> list[FunctionGroup]:
     rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
     groups = _Functions(blame, rows).groups(most)
     own = {blame.stacks.names[name] for name in blame.stacks.name[blame.stacks.own].tolist()}
-    return [_with_ops(blame, group) for group in groups if group.name in own]
+    return [_with_ops(blame, group) for group in (*_evaluation(blame, rows), *groups) if group.name in own]
+
+
+def _evaluation(blame: HostBlame, rows: Bools) -> list[HostGroup]:
+    """All that is done to run a model for an evaluation, unless it is nearly all that is done."""
+    stacks = blame.stacks
+    evaluates = np.array([purpose(name) is Purpose.EVALUATION for name in stacks.names], np.bool_)[stacks.name]
+    mine = np.flatnonzero(rows & np.append(with_callees(stacks.parent, np.flatnonzero(evaluates)), False)[blame.node])
+    ps, runs_model = int(blame.ps[mine].sum()), _products(blame)[blame.op[mine][blame.op[mine] >= 0]].any()
+    if not runs_model or ps >= NEARLY_ALL * blame.ps.sum():
+        return []
+    return [HostGroup(stacks.names[stacks.name[evaluates][0]], "", ps, blame.by_part(mine), mine)]
 
 
 def helper_groups(blame: HostBlame) -> list[FunctionGroup]:

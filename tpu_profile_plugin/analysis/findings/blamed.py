@@ -405,11 +405,7 @@ def _of_ops(
     run: RunView, host: str, group: OpGroup, by_part: I64, tables: float, least_any: float = LEAST_ANY, *,
     one_hot: float = 0.0,
 ) -> Part | None:  # fmt: skip
-    """Ops of one kind.
-
-    `tables`, `one_hot`: shares of the step in look-ups in tables and their gradients, and in making one-hot rows;
-    `least_any`: as `LEAST_ANY`.
-    """
+    """Ops of one kind; `tables`, `one_hot`: shares of look-ups in tables, and of one-hot rows, in the step."""
     lost = run.located([by_part])
     rare = _RARE.search(_called(group)) is not None and group.nature not in _MIXED
     usual = LEAST_OF_NATURE.get(group.nature, np.inf)
@@ -429,12 +425,11 @@ def _of_ops(
     )
     often = group.runs >= OFTEN and group.runs >= _SEVERAL * group.count
     often &= not mixed or group.nature is Nature.ELEMENTWISE
-    few = group.few if often else 0
-    rows = f", of {few} row{'s' * (few > 1)}" if few else ""
+    rows = f", of {group.few} row{'s' * (group.few > 1)}" if group.few else ""
     several = f"{group.runs:,.0f} runs per step{rows}" if often and not mixed else several
     loops = f"in the loop at {' and that at '.join(filter(None, group.loops))}" if often and any(group.loops) else ""
     where = ", ".join(filter(None, (several, loops, _where(group))))
-    advice = advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often, few=few > 0)
+    advice = advice_of_ops(group.nature, what, group.framework, ordinary=ordinary, often=often, few=group.few > 0)
     if group.places[:1] and group.places[0][1] > MOST and purpose(f"${group.places[0][0]}") is Purpose.EVALUATION:
         advice = KINDS[Purpose.EVALUATION].advice
     if group.nature is Nature.MATRIX and one_hot >= LEAST_ONE_HOT:

@@ -189,6 +189,8 @@ def _on_floats(rows: ProgramRows, row: int) -> bool:
 def base_name(name: str) -> str:
     """The kind of a framework's op by its name: without scopes, type and number."""
     last = _SCOPES.sub("", name)[:_MOST_NAME]
+    if last.startswith(f"## Call {GRAPH}"):
+        return GRAPH
     return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
 
 
@@ -197,7 +199,7 @@ def by_name(name: str) -> tuple[Nature, str]:
     if (recurrent := RECURRENT.search(name)) is not None:
         return Nature.MATRIX, _NATIVE + recurrent["layer"].lower()
     base = base_name(short_kernel(name))
-    if f"## Call {GRAPH}" in base:
+    if base == GRAPH:
         return Nature.OTHER, GRAPH
     backward = _BACKWARD.match(base)
     if backward is None and not base.startswith(_NATIVE):

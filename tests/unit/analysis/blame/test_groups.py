@@ -71,6 +71,7 @@ def test_ops_of_one_kind_are_one():
         ("MatMul_12", "MatMul"),
         ("dot.17", "dot"),
         ("a:b", "a"),
+        ("Net_0/## Call CompiledFxGraph fd4u ##", "CompiledFxGraph"),
     ],
 )
 def test_kinds_of_ops_by_name(name, kind):

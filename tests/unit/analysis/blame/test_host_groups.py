@@ -7,6 +7,7 @@ import pytest
 
 from tpu_profile_plugin.analysis.blame.host_blame import ANY_STEP, BETWEEN, NO_OP, HostBlame
 from tpu_profile_plugin.analysis.blame.host_groups import (
+    _evaluation,
     function_groups,
     helper_groups,
     host_groups,
@@ -235,6 +236,25 @@ def test_matrix_products_are_no_part_of_a_function_unless_it_evaluates(name, ps,
     (found,) = function_groups(blamed(rows, [(name, NOWHERE)], ("aten::mm", "aten::mul")))
     assert (found.name, found.ps, found.ops, found.ops_ps) == (name, ps, kinds, ps - 100)
     assert int(found.by_part.sum()) == ps
+
+
+EVALUATE = "$train.py:5 validate"
+
+
+@pytest.mark.parametrize(
+    ("op", "beside", "ps"),
+    [
+        ("aten::mm", 94, 837),  # what the model takes in it and its waits, with what is called for that
+        ("aten::mm", 93, None),  # nine tenths are the program itself
+        ("aten::topk", 94, None),  # a metric
+    ],
+)
+def test_an_evaluation_is_all_that_runs_the_model_for_it(op, beside, ps):
+    rows = [(COMPUTE, 0, 1, 600), (COMPUTE, 1, 0, 200), (IDLE_HOST, NO_OP, 0, 37), (COMPUTE, 1, 2, beside)]
+    calls = [(EVALUATE, NOWHERE), ("$model.py:9 forward", 0), (F, NOWHERE)]
+    blame = blamed(rows, calls, (op, "aten::mul"))
+    found = _evaluation(blame, np.ones(len(blame.ps), np.bool_))
+    assert [(one.name, one.ps, one.by_part.sum()) for one in found] == ([] if ps is None else [(EVALUATE, ps, ps)])
 
 
 @pytest.mark.parametrize("calls", [[("$api.py:9 wait", NOWHERE)], [("$api.py:9 wait", NOWHERE), (F, NOWHERE)]])

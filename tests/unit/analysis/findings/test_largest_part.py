@@ -245,7 +245,7 @@ def test_one_hot_rows_cost_products(length, told):
     found = largest(tf_loop("0 5 train_function", ops))
     assert [one["title"].partition(": ")[2] for one in found if one["share"]] == (["OneHot"] if told else [])
     # A fused op bears the name of the last one inside.
-    assert any(one["title"].endswith("of the step: MatMul") and not one["share"] for one in found)
+    assert any(one["title"].endswith("of the step: MatMul (beside one-hot rows)") and not one["share"] for one in found)
 
 
 def test_a_function_of_several_causes_is_one_part():

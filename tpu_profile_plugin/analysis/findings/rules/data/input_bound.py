@@ -112,8 +112,7 @@ def gather(host: HostView) -> HostLoss | None:
             evidence.append(Evidence("Ends on another thread when the wait does", shown(other)))
     if slowest is not None:
         what, advice = said(slowest), advice_of(slowest)
-    if slowest is not None and slowest.remade:
-        made, maker = _made(host)
+        made, maker = _made(host) if slowest.remade else (np.zeros_like(by_part), "")
         by_part, what = by_part + made, what + maker
     taken, harmless = by_part.sum() / max(all_ps, 1), ""
     known = slowest is not None and faulty(slowest)
