@@ -155,9 +155,9 @@ def function_groups(blame: HostBlame, most: int = 3) -> list[FunctionGroup]:
     if not launched.any():
         return []
     rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
-    groups = _Functions(blame, rows).groups(most)
+    groups = {group.name: group for group in (*_Functions(blame, rows).groups(most), *_evaluation(blame, rows))}
     own = {blame.stacks.names[name] for name in blame.stacks.name[blame.stacks.own].tolist()}
-    return [_with_ops(blame, group) for group in (*_evaluation(blame, rows), *groups) if group.name in own]
+    return [_with_ops(blame, group) for name, group in groups.items() if name in own]
 
 
 def _evaluation(blame: HostBlame, rows: Bools) -> list[HostGroup]:

@@ -189,7 +189,7 @@ def _on_floats(rows: ProgramRows, row: int) -> bool:
 def base_name(name: str) -> str:
     """The kind of a framework's op by its name: without scopes, type and number."""
     last = _SCOPES.sub("", name)[:_MOST_NAME]
-    if last.startswith(f"## Call {GRAPH}"):
+    if f"## Call {GRAPH}" in last:
         return GRAPH
     return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
 
