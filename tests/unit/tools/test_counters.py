@@ -1,16 +1,19 @@
 """Tools of performance counters, against answers of XProf 2.24.2 that are stored in tests/golden/xprof_counters."""
 
+import dataclasses
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from builders.answers import answer, rows
 from builders.logdirs import write
 from builders.profiles import counter_profiles
 from builders.servers.board import Board
 
+from tpu_profile_plugin.analysis.counters import kernels, units
 from tpu_profile_plugin.compat.xprof import counters as xprof
 from tpu_profile_plugin.run.facts import PlaneFact, RunFacts
 from tpu_profile_plugin.tools.ops.counters import KERNEL_UTILIZATION, PERF_COUNTERS, UTILIZATION_VIEWER, _unsigned
@@ -137,3 +140,21 @@ def test_the_list_of_names_needs_no_run(tmp_path: Path) -> None:
 )
 def test_ids_are_those_of_xprof(number: int, shown: int) -> None:
     assert _unsigned(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("cycles", "replace", "expected"),
+    [
+        (1000, False, [7, 1000]),  # what was not counted follows from the time,
+        (1000, True, [1000, 1000]),
+        (0, True, [7, 0]),
+        (2.0**70, False, [7, 2**64 - 1]),  # at most what a counter can have
+    ],
+)
+def test_cycles_that_were_not_counted(cycles: float, replace: bool, expected: list[int]) -> None:
+    chip = dataclasses.replace(units._v7x(), hertz=10**9)
+    first, second = units.clock_ids(chip)[:2]
+    sample = units.Sample(3, np.array([first, second], np.uint64), np.array([7, 0], np.uint64))
+    found = kernels._with_cycles(chip, sample, cycles / 1000, replace)
+    assert [found.value_of(one) for one in (first, second)] == expected
+    assert found.line == 3

@@ -204,6 +204,25 @@ def test_batches_do_not_change_the_trace(monkeypatch: pytest.MonkeyPatch) -> Non
     assert trace(megascale_profiles.four_slices()) == STORED["four_slices"]
 
 
+def test_batches_have_as_many_events_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one plane; longer tracks are split."""
+
+    class Part:
+        def __init__(self, plane: str, count: int) -> None:
+            self.plane, self.count = plane, count
+
+        def __len__(self) -> int:
+            return self.count
+
+        def parts(self, size: int) -> list[Part]:
+            return [Part(self.plane, min(size, self.count - at)) for at in range(0, self.count, size)]
+
+    monkeypatch.setattr(perfetto, "_BATCH", 5)
+    tracks: Any = [Part("a", 2), Part("a", 3), Part("a", 1), Part("a", 7), Part("b", 1), Part("b", 5)]
+    found = [[(place, len(part)) for place, part in batch] for batch in perfetto._batches(tracks)]
+    assert found == [[(0, 2), (1, 3)], [(2, 1)], [(3, 5)], [(3, 2)], [(4, 1)], [(5, 5)]]
+
+
 def test_tracks_come_in_the_order_of_the_viewer() -> None:
     tracks = list(trace(megascale_profiles.four_slices())["tracks"])
     assert tracks[:9] == [

@@ -79,3 +79,13 @@ def test_events_of_one_name_at_one_time_nest() -> None:
     (plane,) = space.planes
     found = thread_stacks(plane, np.array([True]), ["t"])
     assert (found.parent.tolist(), found.self_ps.sum()) == ([-1, 0, 1], 10 * US)
+
+
+def test_what_begins_together_nests_by_length() -> None:
+    """Longer spans are around shorter ones, in whatever order they are recorded."""
+    lines = '0us +4us "$a.py:2 g"\n    0us +10us "$a.py:1 f"\n    0us +1us "$a.py:3 h"'
+    (plane,) = columns(f'plane 1 "/host:CPU"\n  line 1 "t" @0ns\n    {lines}').planes
+    found = thread_stacks(plane, np.array([True]), ["t"])
+    names = [found.names[one] for one in found.name]
+    assert names == ["t", "$a.py:1 f", "$a.py:2 g", "$a.py:3 h"]
+    assert (found.parent.tolist(), (found.self_ps // US).tolist()) == ([-1, 0, 1, 2], [0, 6, 3, 1])

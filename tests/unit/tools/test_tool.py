@@ -1,9 +1,13 @@
 """Parameters: read by type, complaints name the parameter."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tpu_profile_plugin.errors import BadRequest
+from tpu_profile_plugin.tables.document import Document
 from tpu_profile_plugin.tools.params import Param
+from tpu_profile_plugin.tools.tool import Tool
 
 COUNT = Param("count", "int", 7, "How many.", minimum=1, maximum=100)
 START = Param("start_time_ms", "float", None, "From when.")
@@ -88,3 +92,26 @@ def test_numbers_of_64_bits():
     for one in (2**63, -(2**63)):
         with pytest.raises(BadRequest, match="64 bits"):
             number.parse(str(one))
+
+
+class Made(Document):
+    """What a tool makes."""
+
+
+@pytest.mark.parametrize(
+    ("returned", "document"),
+    [
+        (Made, Made),
+        (str | Made, Made),
+        (Document, None),
+        (Document | Made, Made),
+        (tuple[str, int], None),
+        (None, None),
+    ],
+)
+def test_the_documents_of_a_tool_are_told_by_what_it_builds(returned, document):
+    def build():
+        """Nothing."""
+
+    build.__annotations__["return"] = returned
+    assert Tool.document.fget(SimpleNamespace(build=build)) is document

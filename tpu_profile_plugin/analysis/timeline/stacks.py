@@ -48,9 +48,8 @@ def thread_stacks(plane: Plane, lines: Bools, thread_names: Sequence[str], most:
     self_ps, depth = nested(plane)
     line = np.repeat(np.arange(len(plane.lines)), np.diff(plane.lines.event_start))
     events = np.flatnonzero(lines[line])
-    begin, duration = plane.events.begin_ps[events], plane.events.duration_ps[events]
     # Those that enclose come before what they enclose.
-    events = events[np.lexsort((depth[events], -duration, begin, line[events]))]
+    events = events[np.lexsort((depth[events], plane.events.begin_ps[events], line[events]))]
     codes, first = np.unique(plane.events.metadata[events], return_inverse=True)
     event_names = plane.event_metadata.names
     names = [

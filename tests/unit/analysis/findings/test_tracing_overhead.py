@@ -18,6 +18,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     IDLE_TRANSFER,
 )
 from tpu_profile_plugin.analysis.budget.recorded_events import Recorded
+from tpu_profile_plugin.analysis.findings.evidence.host import recording_cost
 from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import (
     ANNOTATIONS,
     CALLS,
@@ -25,6 +26,7 @@ from tpu_profile_plugin.analysis.findings.evidence.host.recording_cost import (
     RecordingCost,
     _of_device,
 )
+from tpu_profile_plugin.analysis.findings.lost import LEAST_SHARE
 
 LEFT_OUT = "The recording's own cost, of this time (estimated, left out of the saving)"
 
@@ -234,3 +236,24 @@ def test_a_thread_that_works_itself_shares_the_cost_over_sixteen_spans():
     events = (*range(11, 19), 315, 325)
     assert cost_of(ops, [True, True], events, (IDLE_TRANSFER,), None) == {IDLE_TRANSFER: 15 * 5 + 10, BETWEEN: 5}
     assert cost_of(ops, [True, False], events, (IDLE_TRANSFER,), None) == {IDLE_TRANSFER: 15 * 5, BETWEEN: 5}
+
+
+@pytest.mark.parametrize(("share", "read"), [(LEAST_SHARE, True), (LEAST_SHARE - 1e-9, False)])
+def test_events_are_read_if_devices_wait_for_the_host(monkeypatch, share, read):
+    class Read(Exception):
+        """Events are looked at."""
+
+    def main_thread_of(host):
+        raise Read
+
+    monkeypatch.setattr(recording_cost, "main_thread_of", main_thread_of)
+    monkeypatch.setattr(recording_cost, "lost_to", lambda time, *parts: SimpleNamespace(share=share))
+    host = SimpleNamespace(
+        marks=(np.zeros(2), np.ones(2)), spent=(), time=None, derived={},
+        budget=SimpleNamespace(devices=[("TPU 0", 0)]),
+    )  # fmt: skip
+    if read:
+        with pytest.raises(Read):
+            recording_cost.recording_cost(host)
+    else:
+        assert recording_cost.recording_cost(host) is None
