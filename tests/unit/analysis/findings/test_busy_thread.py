@@ -74,6 +74,12 @@ def test_a_thread_that_polls():
     assert finding("busy_thread", beside((0, 4000, "$feeder.py:7 run"), *seldom)) is None
 
 
+def test_a_thread_that_calls_all_at_once_does_not_poll():
+    """As often as one that does, but in three tenths of each step."""
+    calls = [(1000 * step + at, 10, "$queue.py:9 put") for step in range(4) for at in range(0, 300, 30)]
+    assert finding("busy_thread", beside((0, 4000, "$client.py:7 run"), (0, 4000, "$time sleep"), *calls)) is None
+
+
 @pytest.mark.parametrize(("waits", "fires"), [(290, True), (310, False)])
 def test_a_thread_that_waits_for_room_works_for_what_is_used(waits, fires):
     assert (finding("busy_thread", beside(*preparing(waits))) is not None) == fires
