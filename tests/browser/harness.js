@@ -50,9 +50,10 @@ function record(page, origin) {
 /** The height of TensorBoard's own header. */
 const HEADER = 64;
 
-async function newTab(browser, server, { width, height }) {
+async function newTab(browser, server, { width, height, prepare = () => {} }) {
   const page = await browser.newPage();
   await page.setViewport({ width, height });
+  await prepare(page);
   return { page, found: record(page, server.origin) };
 }
 
@@ -70,10 +71,11 @@ export async function openProfile(browser, server, { query = "", width = 1280, h
 
 /**
  * Opens the plugin's page without TensorBoard around it, as large as it is there. That takes a third of the time: for
- * tests of what is on a page. shell, places, demo, capture and first_view have TensorBoard around it.
+ * tests of what is on a page. shell, places, demo, capture and first_view have TensorBoard around it. `prepare` gets the
+ * tab before it is opened.
  */
-export async function openPage(browser, server, { query = "", width = 1280, height = 720 } = {}) {
-  const { page, found } = await newTab(browser, server, { width, height: height - HEADER });
+export async function openPage(browser, server, { query = "", width = 1280, height = 720, prepare } = {}) {
+  const { page, found } = await newTab(browser, server, { width, height: height - HEADER, prepare });
   await page.goto(`${server.url}data/plugin/profile/index.html${query ? `?${query}` : ""}`, { waitUntil: "domcontentloaded" });
   return { page, frame: () => page.mainFrame(), found };
 }
