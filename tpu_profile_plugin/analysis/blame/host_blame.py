@@ -17,6 +17,7 @@ from tpu_profile_plugin.analysis.common.spans import Times, cut, intersect, subt
 from tpu_profile_plugin.analysis.common.statistics import rise
 from tpu_profile_plugin.analysis.devices.inventory import RUNS_WITHIN_HOST_CALLS
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device, Op, Work
+from tpu_profile_plugin.analysis.replay.binding_path import OF_OPS
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 LEAST_WAITING = 0.05
@@ -25,19 +26,6 @@ MOST_AT_ONCE = 64
 """So many ops of one device share a moment; more do not run at once."""
 NO_OP = -1
 ANY_STEP = -1
-
-OF_OPS = {
-    part.COMPUTE: (Work.COMPUTE, Work.CONTROL),
-    part.DATA_MOVEMENT: (Work.MOVE,),
-    part.MOVE_WAIT: (Work.MOVE_WAIT,),
-    part.EXPOSED_COMMUNICATION: (Work.COMMUNICATION,),
-    part.PEER_TRANSFER: (Work.COMMUNICATION, Work.PEER_COPY),
-    part.IDLE_PEER: (Work.COMMUNICATION,),
-    part.EXPOSED_COPY: (Work.COPY,),
-    part.INPUT_COPY: (Work.UPLOAD,),
-    part.OUTPUT_COPY: (Work.DOWNLOAD,),
-}
-"""Parts of the budget in which a device works, and the work that they consist of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

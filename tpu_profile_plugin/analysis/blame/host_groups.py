@@ -19,12 +19,12 @@ from tpu_profile_plugin.analysis.blame.stacks import (
     launched_at,
     with_callees,
 )
-from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity, is_unnamed, passes_on
 from tpu_profile_plugin.analysis.budget.purpose import Purpose, purpose
 from tpu_profile_plugin.analysis.common.rows import sums_by
 from tpu_profile_plugin.analysis.hlo.programs import Frame
 from tpu_profile_plugin.analysis.ops.op_nature import Nature, base_name, by_name
+from tpu_profile_plugin.analysis.replay.binding_path import WAITING
 from tpu_profile_plugin.columns.arrays import F64, I64, Bools
 
 NEARLY_ALL = 0.9
@@ -42,11 +42,6 @@ LEAST_MODEL = 0.05
 """Least share of products and transforms in what compiled programs compute for a function to be beside a model."""
 LEAST_GROUP = 0.02
 """Smaller parts of the steps are no group of their own."""
-WAITING = (
-    *(part.IDLE_INPUT, part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER),
-    *(part.INPUT_COPY, part.OUTPUT_COPY),
-)
-"""Parts of a step in which devices wait for the host."""
 _PARTS_OF_MODELS = re.compile(
     r"(?:norm|(?:\A|[._])(?:softmax|gelu|[re]lu|silu|swish|tanh|activation|dropout|attention|attend|rope|rotary))\Z",
     re.IGNORECASE,
@@ -98,7 +93,7 @@ class FunctionGroup:
       ops: the kinds of these with most time; ops_ps: time of these.
       model_ps: of all its ops, those of a model: of its layers, backward pass and optimizer; all of them if nothing
         tells which of the recorded ones are a model's.
-      traced: the ops are those of compiled programs.
+      traced: the ops are those of compiled programs; evaluates: it is an evaluation, or makes a library do one.
     """
 
     name: str
@@ -109,25 +104,26 @@ class FunctionGroup:
     model_ps: int
     growth: float = 0.0
     traced: bool = False
+    evaluates: bool = False
 
 
-def _with_ops(blame: HostBlame, group: HostGroup) -> FunctionGroup:
+def _with_ops(blame: HostBlame, group: HostGroup, *, evaluates: bool = False) -> FunctionGroup:
     mine = group.rows[blame.op[group.rows] >= 0]
     launched = np.flatnonzero(blame.op >= 0)
     models = launched[_of_model(blame, launched)]
     model_ps = int(blame.ps[np.intersect1d(mine, models) if len(models) else mine].sum())
-    needed = mine[:0] if purpose(group.name) is Purpose.EVALUATION else mine[_products(blame)[blame.op[mine]]]
+    needed = mine[:0] if evaluates else mine[_products(blame)[blame.op[mine]]]
     times, rest = Counter[str](), np.setdiff1d(group.rows, needed)
     for op, ps in zip(*(one[np.setdiff1d(mine, needed)].tolist() for one in (blame.op, blame.ps)), strict=True):
-        times[base_name(blame.ops[op].name)] += ps
+        times[blame.ops[op].type or base_name(blame.ops[op].name)] += ps
     kinds, growth = tuple(kind for kind, _ in times.most_common(3)), blame.growth(group.rows)
     known = int(blame.ps[rest].sum()), blame.by_part(rest), kinds, times.total(), model_ps, growth
-    return FunctionGroup(group.name, *known)
+    return FunctionGroup(group.name, *known, evaluates=evaluates)
 
 
 def _products(blame: HostBlame) -> Bools:
     """Per op, whether it is a matrix product."""
-    return np.array([by_name(op.name)[0] is Nature.MATRIX for op in blame.ops], np.bool_)
+    return np.array([by_name(op.name, op.type)[0] is Nature.MATRIX for op in blame.ops], np.bool_)
 
 
 def _of_model(blame: HostBlame, rows: I64) -> Bools:
@@ -155,9 +151,13 @@ def function_groups(blame: HostBlame, most: int = 3) -> list[FunctionGroup]:
     if not launched.any():
         return []
     rows = launched | ((blame.op < 0) & np.isin(blame.part % BETWEEN, WAITING))
-    groups = {group.name: group for group in (*_Functions(blame, rows).groups(most), *_evaluation(blame, rows))}
     own = {blame.stacks.names[name] for name in blame.stacks.name[blame.stacks.own].tolist()}
-    return [_with_ops(blame, group) for name, group in groups.items() if name in own]
+    groups = {group.name: group for group in _Functions(blame, rows).groups(most) if group.name in own}
+    evaluation = {group.name: group for group in _evaluation(blame, rows)}
+    return [
+        _with_ops(blame, group, evaluates=name in evaluation or purpose(name) is Purpose.EVALUATION)
+        for name, group in (groups | evaluation).items()
+    ]
 
 
 def _evaluation(blame: HostBlame, rows: Bools) -> list[HostGroup]:
@@ -168,12 +168,14 @@ def _evaluation(blame: HostBlame, rows: Bools) -> list[HostGroup]:
     ps, runs_model = int(blame.ps[mine].sum()), _products(blame)[blame.op[mine][blame.op[mine] >= 0]].any()
     if not runs_model or ps >= NEARLY_ALL * blame.ps.sum():
         return []
-    return [HostGroup(stacks.names[stacks.name[evaluates][0]], "", ps, blame.by_part(mine), mine)]
+    node = int(np.flatnonzero(evaluates)[0])
+    name = f"${own}" if (own := launched_at(stacks, node)) else stacks.names[stacks.name[node]]
+    return [HostGroup(name, "", ps, blame.by_part(mine), mine)]
 
 
 def helper_groups(blame: HostBlame) -> list[FunctionGroup]:
     """The ops of PyTorch that single functions of the program launch, none of them a matrix product."""
-    kinds = [by_name(op.name) for op in blame.ops]
+    kinds = [by_name(op.name, op.type) for op in blame.ops]
     eager = np.array([kind.startswith("aten::") and "compiled" not in kind for _, kind in kinds], np.bool_)
     rows = np.flatnonzero((blame.op >= 0) & (blame.node >= 0))
     rows = rows[eager[blame.op[rows]]] if len(rows) else rows

@@ -17,11 +17,12 @@ from tpu_profile_plugin.analysis.devices.model import Op
 from tpu_profile_plugin.analysis.hlo.instructions import category
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
 from tpu_profile_plugin.analysis.hlo.products import few_rows, products_of
-from tpu_profile_plugin.analysis.ops.op_nature import RECURRENT, Nature, by_category, by_name, by_program
+from tpu_profile_plugin.analysis.ops.op_nature import RECURRENT, Nature, by_name, by_program
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 LEAST_OP, MOST_OPS = 0.0005, 2_000
 """Smaller ops, and more of them, are in no group."""
+LIBRARY = "custom-call"
 LOOPED_OPS = 20
 """So many ops of a group are looked at for a loop around them."""
 MOST_OF_IT = 0.5
@@ -40,7 +41,7 @@ class OpGroup:
       places: without one, those with at least a tenth of it, and their shares; at most three.
       path: the functions that nearly all of it is in, outermost first.
       framework: the framework op of the largest; "" if unknown.
-      ops: name, program id and time of the three with most time; count: of all.
+      ops: name, program id and time of the three with most time; count: of all, or of the calls of a library.
       ps: summed over steps and devices; by_part: int64[c + 1], the last is what lies between steps.
       kinds: of the ops, most time first.
       runs: of all of them per step, without what a recurrent layer's backward pass consists of; 0 if unknown.
@@ -80,8 +81,8 @@ def op_groups(blame: HostBlame, names: OpNamer, runs: F64 | None = None, most: i
     rows = np.flatnonzero(blame.op >= 0)
     if not len(rows):
         return []
-    large, _ = largest_ops(blame)
-    kinds = [names.kind(blame.ops[number]) for number in large.tolist()]
+    large, of_op = largest_ops(blame)
+    kinds = _kinds([(blame.ops[number], int(of_op[number])) for number in large.tolist()], names)
     numbers: dict[tuple[Nature, str], int] = {}
     group_of_op = np.full(len(blame.ops), -1, np.int64)
     group_of_op[large] = [numbers.setdefault(kind, len(numbers)) for kind in kinds]
@@ -101,6 +102,26 @@ def op_groups(blame: HostBlame, names: OpNamer, runs: F64 | None = None, most: i
     return [_op_group(blame, rows[group == i], names, known[i], each) for i in ranked if sums[i]]
 
 
+def _kinds(ops: list[tuple[Op, int]], names: OpNamer) -> list[tuple[Nature, str]]:
+    """The kind of each op, with its time, most first: calls of libraries at one line are of that of the framework op of
+    the largest, with what copies their operands and results there, if the calls take most of the line.
+    """
+    kinds, at = [names.kind(op) for op, _ in ops], [names.place(op) or op.name for op, _ in ops]
+    calls = [i for i, kind in enumerate(kinds) if kind == (Nature.OTHER, LIBRARY)]
+    for place in {at[i] for i in calls}:
+        here = [i for i, one in enumerate(at) if one == place and kinds[i][0] is not Nature.NOT_COUNTED]
+        called = [i for i in calls if at[i] == place]
+        most = sum(ops[i][1] for i in called) > MOST_OF_IT * sum(ops[i][1] for i in here)
+        for i in here if most else called:
+            kinds[i] = Nature.OTHER, named(names.framework(ops[called[0]][0])) or LIBRARY
+    return kinds
+
+
+def named(framework: str) -> str:
+    """The name of a framework op, without its scopes and type."""
+    return framework.rpartition("/")[2].partition(":")[0]
+
+
 def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, str], runs: F64) -> OpGroup:
     numbers, which = np.unique(blame.op[rows], return_inverse=True)
     of_op = np.asarray(sums_by(which.reshape(-1), blame.ps[rows], len(numbers)), np.int64)
@@ -112,11 +133,12 @@ def _op_group(blame: HostBlame, rows: I64, names: OpNamer, kind: tuple[Nature, s
     kinds = tuple(name for name, _ in inner.most_common())
     ps = int(of_op.sum())
     told = tuple((op.name, op.program, op_ps) for op, op_ps in ops[:3])
+    count = sum(names.kind(op)[1] == LIBRARY for op, _ in ops) or len(ops)
     place, places, within = _places(blame, rows, names)
     forward = [row for row in numbers.tolist() if RECURRENT.search(blame.ops[row].name) is None]
     by_part, each = blame.by_part(rows), float(runs[forward].sum())
     return OpGroup(
-        *(kind[1], kind[0], place, names.framework(ops[0][0]), told, len(ops), ps, by_part, kinds, each, places),
+        *(kind[1], kind[0], place, names.framework(ops[0][0]), told, count, ps, by_part, kinds, each, places),
         growth=blame.growth(rows),
         loops=next(filter(None, (names.loops(op) for op, _ in ops[:LOOPED_OPS])), ()),
         path=within,
@@ -158,7 +180,7 @@ class OpNamer:
             return Nature.NOT_COUNTED, op.collective
         found = self._hlo.located(op.program, op.name)
         if found is None:
-            return by_category(op.type) if op.type else by_name(op.name)
+            return by_name(op.name, op.type)
         return by_program(*found, category(found[0].instruction(found[1])))
 
     def place(self, op: Op) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tpu_profile_plugin.analysis.blame.host_blame import BETWEEN, NO_OP, HostBlame
-from tpu_profile_plugin.analysis.blame.host_groups import WAITING
 from tpu_profile_plugin.analysis.blame.op_groups import OpNamer
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, closest, launched_at
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.common.rows import row_codes, sums_by
 from tpu_profile_plugin.analysis.hlo.ops import HloOps
+from tpu_profile_plugin.analysis.replay.binding_path import WAITING
 from tpu_profile_plugin.columns.arrays import F64, I64
 
 LEAST_PLACE = 0.0005

@@ -20,7 +20,7 @@ from tpu_profile_plugin.analysis.blame.host_groups import (
     launches_only,
     traced_groups,
 )
-from tpu_profile_plugin.analysis.blame.op_groups import OpGroup, OpNamer, op_groups
+from tpu_profile_plugin.analysis.blame.op_groups import LIBRARY, OpGroup, OpNamer, named, op_groups
 from tpu_profile_plugin.analysis.blame.stacks import AFTER
 from tpu_profile_plugin.analysis.budget.categories import BETWEEN, CATEGORIES, members
 from tpu_profile_plugin.analysis.budget.host_names import BLOCKS, Activity, activity, is_user_frame
@@ -206,6 +206,7 @@ class Part:
       advised: its advice is about just this, whatever findings that know no cause say of some of it.
       usual: Python between ops that are launched one by one, no more of it than programs with nothing to mend have.
       growth: the share of its time by which each step takes it longer.
+      whole: findings about some of it tell less than it does.
     """
 
     lost: Lost
@@ -219,6 +220,7 @@ class Part:
     advised: bool = False
     usual: bool = False
     growth: float = 0.0
+    whole: bool = False
 
     def overlaps(self, found: Finding) -> bool:
         """Whether most of this time is in parts of the time budget that a finding is about."""
@@ -238,7 +240,7 @@ class Part:
 
         A rule that knows a cause needs to explain most of it, one that only adds up time all.
         """
-        least = (ALL if neutral else EXPLAINED) * self.lost.ps
+        least = (ALL if neutral or self.whole else EXPLAINED) * self.lost.ps
         return found.saving_ps >= least
 
     def replaces(self, found: Finding) -> bool:
@@ -301,31 +303,32 @@ def _with_function(found: list[Part], function: Part | None) -> list[Part]:
 def _of_function(run: RunView, host: str, group: FunctionGroup, by_part: I64) -> Part | None:
     """A function whose ops are not those of a model: what a model does is known by its ops."""
     lost = run.located([by_part])
-    helper, evaluates = group.ops_ps == group.ps, purpose(group.name) is Purpose.EVALUATION
+    helper, name = group.ops_ps == group.ps, shown(group.name)
     least, what = (LEAST_HELPER, "without matrix products") if helper else (LEAST_BESIDE, "outside of the model")
-    if evaluates:
-        what = "an evaluation"
-    elif group.model_ps > MOST * group.ops_ps:
+    what = f"{name}, {what}"
+    if group.evaluates:
+        what = f"{name}, an evaluation" if purpose(group.name) is Purpose.EVALUATION else f"an evaluation in {name}"
+    elif group.model_ps > MOST * group.ops_ps or group.ops_ps < LEAST_OPS * group.ps:
         return None
-    if group.ops_ps < LEAST_OPS * group.ps or lost.share < least:
+    if lost.share < least:
         return None
-    name = shown(group.name)
     evidence = (
         *costs(run, "Wall time of this function and its ops", lost),
         Evidence("Function", name, "", TIMELINE, {"host": host, "find": group.name}),
         Evidence("Its ops with most time", ", ".join(group.ops)),
     )
     finding = Finding(
-        f"{lost.share:.1%} of the {run.base} is {name}, {what}: {', '.join(group.ops)}",
+        f"{lost.share:.1%} of the {run.base} is {what}: {', '.join(group.ops)}",
         lost.ps,
         "wall time of the function and of its ops but for matrix products, per step; at most that, if it is not needed",
         "medium",
         evidence,
-        KINDS[Purpose.EVALUATION].advice if evaluates else advice_of_function(group.ops, traced=group.traced),
+        KINDS[Purpose.EVALUATION].advice if group.evaluates else advice_of_function(group.ops, traced=group.traced),
         (host,),
         lost.segments,
     )
-    return Part(lost, by_part, False, group.name, (name,), finding, growth=group.growth)
+    known = group.evaluates
+    return Part(lost, by_part, False, group.name, (name,), finding, advised=known, growth=group.growth, whole=known)
 
 
 def _of_host(run: RunView, host: str, group: HostGroup, by_part: I64) -> Part | None:
@@ -478,8 +481,8 @@ _MIXED = LEAST_OF_NATURE.keys() - {Nature.MOVEMENT}
 
 def _called(group: OpGroup) -> str:
     """What the ops are called: a library call by the framework's name."""
-    framework = group.framework.rpartition("/")[2].partition(":")[0]
-    return framework if framework and group.name in ("custom-call", "while", "call", "conditional") else group.name
+    framework = named(group.framework)
+    return framework if framework and group.name in (LIBRARY, "while", "call", "conditional") else group.name
 
 
 MOST_FUNCTIONS = 3

@@ -194,8 +194,12 @@ def base_name(name: str) -> str:
     return _NUMBER.sub("", last if "::" in last else last.partition(":")[0]) or name
 
 
-def by_name(name: str) -> tuple[Nature, str]:
-    """The nature and kind of an op without a program; an op of PyTorch and its backward pass are one kind."""
+def by_name(name: str, op_type: str = "") -> tuple[Nature, str]:
+    """The nature and kind of an op without a program, by its type if it has one; an op of PyTorch and its backward pass
+    are one kind.
+    """
+    if op_type:
+        return by_category(op_type)
     if (recurrent := RECURRENT.search(name)) is not None:
         return Nature.MATRIX, _NATIVE + recurrent["layer"].lower()
     base = base_name(short_kernel(name))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.path import Path, calls_of, device_path, leading
-from tpu_profile_plugin.analysis.blame.slack import NO_STEP, OTHER_LINE, Slack, slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import SpentTime
 from tpu_profile_plugin.analysis.common.planes import host_plane, shown_names
 from tpu_profile_plugin.analysis.devices.model import HOST_ALONE, Device
+from tpu_profile_plugin.analysis.replay.binding_path import Path, calls_of, device_path, leading
+from tpu_profile_plugin.analysis.replay.slack import NO_STEP, OTHER_LINE, Slack, slack_of_call, slack_of_op
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.run.figures.budget import alone_spent, host_devices, host_spent, reader_of
 from tpu_profile_plugin.run.host import HostProfile

@@ -257,6 +257,20 @@ def test_an_evaluation_is_all_that_runs_the_model_for_it(op, beside, ps):
     assert [(one.name, one.ps, one.by_part.sum()) for one in found] == ([] if ps is None else [(EVALUATE, ps, ps)])
 
 
+@pytest.mark.parametrize(
+    ("caller", "name"),
+    [("$train.py:5 on_end", "$train.py:5 on_end"), ("$loop.py:5 on_end", "$keras/trainer.py:455 evaluate")],
+)
+def test_an_evaluation_of_a_library_is_of_the_function_that_calls_it(caller, name):
+    rows = [(COMPUTE, 0, 1, 300), (COMPUTE, 1, 1, 100), (IDLE_HOST, NO_OP, 1, 200), (COMPUTE, 1, 2, 500)]
+    calls = [(caller, NOWHERE), ("$keras/trainer.py:455 evaluate", 0), (F, NOWHERE)]
+    found = function_groups(blamed(rows, calls, ("_FusedMatMul", "aten::mul")))
+    assert [(one.name, one.ps, one.ops, one.evaluates) for one in sorted(found, key=lambda one: one.ps)] == [
+        (F, 500, ("aten::mul",), False),
+        (name, 600, ("_FusedMatMul", "aten::mul"), True),
+    ]
+
+
 @pytest.mark.parametrize("calls", [[("$api.py:9 wait", NOWHERE)], [("$api.py:9 wait", NOWHERE), (F, NOWHERE)]])
 def test_a_call_of_a_library_is_no_function_of_the_program_whatever_runs_in_it(calls):
     assert function_groups(blamed([(COMPUTE, 0, 0, 900), (IDLE_HOST, NO_OP, 0, 50)], calls, OPS)) == []

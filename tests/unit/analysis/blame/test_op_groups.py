@@ -115,6 +115,27 @@ def test_ops_are_of_the_line_with_most_of_their_time_else_of_those_with_a_tenth(
 
 
 @pytest.mark.parametrize(
+    ("copied", "groups"),
+    [
+        (99, [("cholesky", 229, 2, "m.py:7"), ("solve", 20, 1, "m.py:9")]),  # copies at a line of calls are theirs
+        (130, [("copy", 140, 2, "m.py:7"), ("cholesky", 130, 2, "m.py:7"), ("solve", 20, 1, "m.py:9")]),
+    ],
+)
+def test_calls_of_libraries_are_of_what_they_do_with_what_is_around_them_at_their_line(copied, groups):
+    of = "f32[64,64]{1,0}"
+    calls = [("call.1", "cholesky", 7), ("call.2", "solve", 7), ("call.3", "solve", 9)]
+    at = [
+        op(name, "custom-call", of, "x", op_name=f"jit(f)/g/{does}:", source_file="m.py", source_line=line)
+        for name, does, line in calls
+    ]
+    at += [op(f"copy.{line}", "copy", of, "x", source_file="m.py", source_line=line) for line in (7, 8)]
+    names = OpNamer(HloOps(profile(metadata_plane(jit_f=(1, program([op("x", "parameter", of), *at]))))))
+    rows = [("call.1", 110), ("call.2", 20), ("call.3", 20), ("copy.7", copied), ("copy.8", 10)]
+    found = op_groups(blamed(*((name, NOWHERE, ps) for name, ps in rows), number=1), names, most=3)
+    assert [(one.name, one.ps, one.count, one.place) for one in found if one.ps > 10] == groups
+
+
+@pytest.mark.parametrize(
     ("name", "nature", "kind"),
     [
         ("aten::mul_", Nature.OTHER, "aten::mul"),

@@ -24,6 +24,7 @@ from tpu_profile_plugin.analysis.budget.categories import (
     INPUT_COPY,
     PARTS,
 )
+from tpu_profile_plugin.analysis.budget.purpose import Purpose
 from tpu_profile_plugin.analysis.budget.run_budget import RunBudget
 from tpu_profile_plugin.analysis.common.spans import PartTimes, no_time
 from tpu_profile_plugin.analysis.devices.model import RunDevice
@@ -37,6 +38,7 @@ from tpu_profile_plugin.analysis.findings.blamed import (
     parts,
     pointed,
 )
+from tpu_profile_plugin.analysis.findings.kinds import KINDS
 from tpu_profile_plugin.analysis.findings.model import Evidence, Finding
 from tpu_profile_plugin.analysis.findings.part_advice import HOST, SMALL
 from tpu_profile_plugin.analysis.findings.part_advice import PARTS as ADVICE
@@ -333,6 +335,9 @@ def function(us, ops_us, model=0, **more):
         (function(300, 59), False),
         (function(300, 100, 50), True),
         (function(300, 100, 51), False),
+        # An evaluation is work of its own, whatever it consists of.
+        (function(280, 1, 1, evaluates=True), True),
+        (function(279, 100, evaluates=True), False),
     ],
 )
 def test_functions_with_their_ops_from_which_share_of_the_step(group, found):
@@ -552,6 +557,18 @@ def test_how_much_of_a_part_a_finding_must_tell():
     one = part_of(200, spent(200, IDLE_HOST))
     assert [one.told_by(finding(us), neutral=False) for us in (99, 100)] == [False, True]
     assert [one.told_by(finding(us), neutral=True) for us in (179, 180)] == [False, True]
+    assert [replace(one, whole=True).told_by(finding(us), neutral=False) for us in (179, 180)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("f", "an evaluation in train.py:3 f"), ("evaluate", "train.py:3 evaluate, an evaluation")]
+)
+def test_an_evaluation_or_what_makes_a_library_do_one(name, what):
+    group = replace(function(300, 100, evaluates=True), name=f"$train.py:3 {name}")
+    (part,) = told(run_of(), functions=[group])
+    assert part.finding.title == f"30.0% of the step is {what}: aten::mul"
+    assert (part.whole, part.advised) == (True, True)
+    assert part.finding.advice is KINDS[Purpose.EVALUATION].advice
 
 
 @pytest.mark.parametrize(

@@ -264,8 +264,8 @@ def test_which_findings_explain_others(saving_ps: int, general: bool, expected: 
 @pytest.mark.parametrize(
     ("costs", "saving", "left", "told"),
     [
-        ([50, 50], 400, 360.0, 10.0),  # two hosts, two steps: 50 of 500 ps
-        ([50, 0], 400, 380.0, 5.0),
+        ([50, 50], 400, 7200 / 19, 10.0),  # two hosts, two steps: 50 of 500 ps, 9/10 of 19/20
+        ([50, 0], 400, 15200 / 39, 5.0),
         ([49, 0], 400, 400, None),
         ([50, 50], 0, 0, None),
         ([], 400, 400, None),

@@ -218,33 +218,44 @@ def gathered(monkeypatch, us, *, in_steps=200, lost=200, sent=None, call=("$data
     return input_bound.gather(host), chosen
 
 
+KERAS, EVALUATE = "$site-packages/keras/src/trainer.py:521 predict", "$site-packages/keras/src/trainer.py:455 evaluate"
+
+
 @pytest.mark.parametrize(
-    ("first", "function", "maker"),
+    ("first", "call", "function", "maker", "taken"),
     [
-        ("$train.py:3 handle", 0, ", in keras/src/trainer.py:521 predict, in train.py:3 handle"),
-        ("$train.py:3 <lambda>", NOWHERE, ", in keras/src/trainer.py:521 predict"),
+        (
+            "$train.py:3 handle",
+            KERAS,
+            0,
+            ", in keras/src/trainer.py:521 predict, in train.py:3 handle",
+            [2, 3, 4, 5, 6],
+        ),
+        ("$train.py:3 <lambda>", KERAS, NOWHERE, ", in keras/src/trainer.py:521 predict", [2, 3, 4, 5, 6]),
+        # The end of an iterator waits for what its threads do, which is needed in an evaluation.
+        ("$train.py:3 f", EVALUATE, 0, ", in keras/src/trainer.py:455 evaluate, in train.py:3 f", [3, 4]),
     ],
 )
-def test_functions_that_make_pipelines_in_steps(monkeypatch, first, function, maker):
-    """Of what is there for that, the calls of Python: the end of an iterator waits for what its threads do anyway."""
+def test_functions_that_make_pipelines_in_steps(monkeypatch, first, call, function, maker, taken):
+    """Of what is there for that the calls of Python, or all that a call does that needs none of it."""
     names = (
-        first, "$traceback_utils.py:9 error_handler", "$site-packages/keras/src/trainer.py:521 predict",
-        "$dataset_ops.py:9 map", "EagerExecute", "TFE_DeleteTensorHandle",
+        first, "$traceback_utils.py:9 error_handler", call, "$dataset_ops.py:9 map", "EagerExecute",
+        "TFE_DeleteTensorHandle", "TFE_DeleteTensorHandle",
     )  # fmt: skip
-    stacks = Stacks(parent=np.array([-1, 0, 1, 2, 3, 2]), name=np.arange(6), names=names)
-    purpose = np.full(7, Purpose.UNKNOWN, np.uint8)
-    purpose[3:6] = Purpose.ITERATOR
+    stacks = Stacks(parent=np.array([-1, 0, 1, 2, 3, 2, 0]), name=np.arange(7), names=names)
+    purpose = np.full(8, Purpose.UNKNOWN, np.uint8)
+    purpose[3:7] = Purpose.ITERATOR
     calls = SimpleNamespace(
-        stacks=stacks, tells=np.array([0, 1, 2, 3, 3, 5, -1]), times=lambda nodes: nodes.tolist(), purpose=purpose,
-        function=np.array([function] * 6 + [-1]), name=lambda node: names[node] if node >= 0 else "",
+        stacks=stacks, tells=np.array([0, 1, 2, 3, 3, 5, 6, -1]), times=lambda nodes: nodes.tolist(), purpose=purpose,
+        function=np.array([function] * 7 + [-1]), name=lambda node: names[node] if node >= 0 else "",
     )  # fmt: skip
     monkeypatch.setattr(input_bound, "calls_of", lambda host: calls)
     host = SimpleNamespace(devices=(None, None), by_part=lambda times, parts: (times, sorted(parts)))
     (times, parts), found = input_bound._made(host)
-    assert (times, found) == ([[False, False, False, True, True, False, False]] * 2, maker)
+    assert (times, found) == ([[node in taken for node in range(8)]] * 2, maker)
     assert IDLE_HOST in parts
     assert IDLE_INPUT not in parts
-    purpose[3:6] = Purpose.UNKNOWN
+    purpose[3:7] = Purpose.UNKNOWN
     assert input_bound._made(host)[1] == ""
 
 

@@ -309,6 +309,25 @@ def test_an_evaluation_runs_the_model_as_well(function, length, told):
     assert all(one["advice"].startswith("Evaluation is work of its own") for one in found)
 
 
+@pytest.mark.parametrize(
+    ("function", "first"),
+    [
+        ("validate", ["47.0% of the step is train.py:16 validate, an evaluation: aten::linear"]),
+        (
+            "update",
+            ["Devices wait 33.3% of the step for copies of objects: copy.py:128 deepcopy in train.py:16 update"],
+        ),
+    ],
+)
+def test_causes_within_an_evaluation_are_part_of_it(function, first):
+    main = (
+        f"0 470 $train.py:16 {function}\n5 300 $copy.py:128 deepcopy\n"
+        "310 155 $torch/nn/modules/module.py:1500 _call_impl\n"
+        f"315 150 Net_0/aten::linear:PyTorch\n{MODEL}"
+    )
+    assert [one["title"] for one in findings(torch(main))["findings"] if one["share"] > 0.1] == first
+
+
 @pytest.mark.parametrize(("length", "told"), [(190, False), (210, True)])
 def test_a_function_without_matrix_products_within_the_model(length, told):
     main = (

@@ -46,8 +46,8 @@ def doubles() -> bytes:
 def test_float64_on_cpus() -> None:
     found = told("low_precision_unused", cpu([("dot.1", 60), ("tanh.2", 20)], proto=doubles()))
     assert found["title"] == "float64 takes 75.0% of the ops' time, most of it in dot.1 (model.py:7)"
-    # 70 % of 75 % of the 80 us in which a step computes.
-    assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (42_000_000, 0.42, "high")
+    # 65 % of 75 % of the 80 us in which a step computes.
+    assert (found["saving_ps_per_step"], found["share"], found["confidence"]) == (39_000_000, 0.39, "high")
     shown = evidence(found)
     assert shown["These ops, of the time of all ops of known work"] == (75.0, "%", "")
     assert shown["Self time of dot.1, all runs on h0"] == (120.0, "us", "hlo_stats")

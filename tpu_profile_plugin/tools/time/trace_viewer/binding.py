@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.path import NOTHING, On, Path, in_window
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, LABELS
 from tpu_profile_plugin.analysis.common.planes import HOST_THREADS
 from tpu_profile_plugin.analysis.devices.model import RunDevice, device_names
+from tpu_profile_plugin.analysis.replay.binding_path import NOTHING, On, Path, in_window
 from tpu_profile_plugin.analysis.timeline.host import HostTrace
 from tpu_profile_plugin.errors import BadRequest, NoData
 from tpu_profile_plugin.run.figures.path import HostPaths, host_paths

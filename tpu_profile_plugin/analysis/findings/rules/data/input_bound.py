@@ -60,6 +60,7 @@ ON_CPUS = 0.20
 """The same of CPUs, unless a fault of the pipeline is known: there the input shares the processors with the work, and
 takes up to 18% where it is prepared ahead or little costs."""
 ADVICE = PARTS["input"]
+_PREDICT = re.compile(r"\btrain(?:er|ing)\.py:\d+ predict\Z")
 _UPLOAD = re.compile(r"/Memcpy HtoD \((?P<source>\w+) -> ")
 
 
@@ -125,14 +126,20 @@ def gather(host: HostView) -> HostLoss | None:
 
 
 def _made(host: HostView) -> tuple[I64, str]:
-    """What functions that make pipelines take beside the waits for their first elements, by part of the budget; and
-    what makes them, for the end of a title: the program's function, and what it calls for that.
+    """What functions that make pipelines take beside the waits for their first elements, by part of the budget, with
+    all that Keras does around that; and what makes them, for the end of a title: the program's function, and what it
+    calls for that.
     """
     calls = calls_of(host)
-    frames = np.array([is_frame(name) for name in calls.stacks.names], np.bool_)[calls.stacks.name]
-    nodes = (calls.purpose == Purpose.ITERATOR) & np.append(frames, False)[calls.tells]
-    by_part = host.by_part([calls.times(nodes)] * len(host.devices), set(IDLE) - set(members("input")))
+    stacks, none = calls.stacks, np.zeros(1, np.bool_)
+    frames = np.array([is_frame(name) for name in stacks.names], np.bool_)[stacks.name]
+    predicts = np.array([_PREDICT.search(name) is not None for name in stacks.names], np.bool_)[stacks.name]
+    makes = calls.purpose == Purpose.ITERATOR
+    nodes = makes & np.append(frames, none)[calls.tells]
     node = next(iter(np.flatnonzero(nodes).tolist()), NOWHERE)
+    if predicts.any():
+        nodes = makes | np.append(with_callees(stacks.parent, np.flatnonzero(predicts)), none)
+    by_part = host.by_part([calls.times(nodes)] * len(host.devices), set(IDLE) - set(members("input")))
     function, call = int(calls.function[node]), ""
     while node not in (NOWHERE, function):
         name = calls.name(node)

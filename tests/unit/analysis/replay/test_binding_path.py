@@ -10,8 +10,6 @@ from builders.computed import US, decoded
 from builders.fuzzing.random_devices import random_profile, text_of
 from builders.rings import many
 
-from tpu_profile_plugin.analysis.blame.path import On, Path, calls_of, device_path, farthest, in_window, leading
-from tpu_profile_plugin.analysis.blame.slack import slack_of_call, slack_of_op
 from tpu_profile_plugin.analysis.budget.budget import spent_time
 from tpu_profile_plugin.analysis.budget.categories import (
     CATEGORIES,
@@ -26,6 +24,16 @@ from tpu_profile_plugin.analysis.budget.host_time import HostReader, HostTime, M
 from tpu_profile_plugin.analysis.common.spans import covered_within, no_time
 from tpu_profile_plugin.analysis.devices.launches import HostCalls
 from tpu_profile_plugin.analysis.devices.model import Device, OpSpans
+from tpu_profile_plugin.analysis.replay.binding_path import (
+    On,
+    Path,
+    calls_of,
+    device_path,
+    farthest,
+    in_window,
+    leading,
+)
+from tpu_profile_plugin.analysis.replay.slack import slack_of_call, slack_of_op
 
 EACH = many(12, 60)
 GPU = """

@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from tpu_profile_plugin.analysis.blame.path import On, Path
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.host_time import HostTime
 from tpu_profile_plugin.analysis.common.planes import line_of
 from tpu_profile_plugin.analysis.common.rows import rows_of
 from tpu_profile_plugin.analysis.common.spans import covered_within, join, times_of
 from tpu_profile_plugin.analysis.devices.model import NO_LAUNCH, Device
+from tpu_profile_plugin.analysis.replay.binding_path import On, Path
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64
 

@@ -9,19 +9,34 @@ from enum import IntEnum
 import numpy as np
 
 from tpu_profile_plugin import _native
-from tpu_profile_plugin.analysis.blame.host_blame import OF_OPS
-from tpu_profile_plugin.analysis.blame.host_groups import WAITING
 from tpu_profile_plugin.analysis.budget import categories as part
 from tpu_profile_plugin.analysis.budget.budget import DeviceTime, SpentTime
 from tpu_profile_plugin.analysis.budget.host_time import MOST_LEVELS, MainThread
 from tpu_profile_plugin.analysis.common.planes import shown_names, spans_at
 from tpu_profile_plugin.analysis.common.rows import no_rows, row_codes, rows_of, sums_by
 from tpu_profile_plugin.analysis.common.spans import Times, intersect, no_time, subtract, times_of, total
-from tpu_profile_plugin.analysis.devices.model import Device
+from tpu_profile_plugin.analysis.devices.model import Device, Work
 from tpu_profile_plugin.columns import Plane
 from tpu_profile_plugin.columns.arrays import I64, Bools
 
 NOTHING = -1
+OF_OPS = {
+    part.COMPUTE: (Work.COMPUTE, Work.CONTROL),
+    part.DATA_MOVEMENT: (Work.MOVE,),
+    part.MOVE_WAIT: (Work.MOVE_WAIT,),
+    part.EXPOSED_COMMUNICATION: (Work.COMMUNICATION,),
+    part.PEER_TRANSFER: (Work.COMMUNICATION, Work.PEER_COPY),
+    part.IDLE_PEER: (Work.COMMUNICATION,),
+    part.EXPOSED_COPY: (Work.COPY,),
+    part.INPUT_COPY: (Work.UPLOAD,),
+    part.OUTPUT_COPY: (Work.DOWNLOAD,),
+}
+"""Parts of the budget in which a device works, and the work that they consist of."""
+WAITING = (
+    *(part.IDLE_INPUT, part.IDLE_COMPILE, part.IDLE_HOST, part.IDLE_TRANSFER, part.IDLE_LAUNCH, part.IDLE_OTHER),
+    *(part.INPUT_COPY, part.OUTPUT_COPY),
+)
+"""Parts of a step in which devices wait for the host."""
 MOST_PIECES = 20_000
 """Windows with more pieces have the small ones together."""
 _LAST = np.iinfo(np.int64).max
