@@ -47,6 +47,7 @@ _AROUND_GRAPH = re.compile(
 """What a call of a compiled function takes beside its graphs: guards, wrappers, bytecode."""
 _CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
 """What calls a graph, and has its time where the graph itself is not recorded."""
+_LOOP = re.compile(r"(?:StatefulPartitionedCall/|gradient_tape/)*((?:[^/]+/)*?[^/]*while)/")
 _PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<number>\d{1,4})\Z")
 """TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
 _BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
@@ -190,7 +191,8 @@ class SmallOps:
       count: of them, per step.
       kinds: those with most time, with their count per step.
       optimizer: the one that more than half of them are of, "" without one.
-      place: the program's own function that launches more than half of their time, "" without one.
+      place: the program's own function that launches more than half of their time, or the loop of a graph that they
+        are in, "" without one.
       by_part: int64[c + 1], their time by part of the budget.
     """
 
@@ -249,8 +251,14 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
     return SmallOps(times_of(begin[small], until), len(small) / steps, of_kinds, optimizer, place)
 
 
+def loop_of(name: str) -> str:
+    """The loop of a graph of TensorFlow that an op is in, the same for its backward pass; "" if it is in none."""
+    match = _LOOP.match(name)
+    return "" if match is None else match[1]
+
+
 def _place(stacks: Stacks, node: I64, ops: Sequence[Op], op: I32, ps: I64) -> str:
-    """The program's own function that launches more than half of a time, "" without one; `node`: what launched it.
+    """The program's own function, or else the loop, that more than half of a time is in; `node`: what launched it.
 
     Ops of the backward pass are where most time of the module that they are named after is in the forward pass.
     """
@@ -260,7 +268,8 @@ def _place(stacks: Stacks, node: I64, ops: Sequence[Op], op: I32, ps: I64) -> st
         if (module := _backward_of(ops[row])) is not None:
             backward[module, launched_at(stacks, one)] += int(of_pair)
         else:
-            forward[ops[row].name.rpartition("/")[0]][launched_at(stacks, one)] += int(of_pair)
+            place = launched_at(stacks, one) or loop_of(ops[row].name)
+            forward[ops[row].name.rpartition("/")[0]][place] += int(of_pair)
     times = sum(forward.values(), Counter[str]())
     for (module, place), of_module in backward.items():
         times[max(forward[module], key=forward[module].__getitem__, default=place)] += of_module

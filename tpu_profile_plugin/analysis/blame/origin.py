@@ -40,7 +40,7 @@ def scopes(name: str) -> Chain:
 
     Those that TensorFlow makes for a single op, such as `matmul_1/MatMul`, tell nothing.
     """
-    *around, op = name.partition(":")[0].split("/")
+    *around, op = name.partition(";")[0].partition(":")[0].split("/")  # of several ops in one, the first
     named = (_WRAPPERS.sub("", part) for part in around)
     alone = _NUMBER.sub("", op).lower()
     return tuple(

@@ -378,7 +378,7 @@ def _of_small(run: RunView, host: str, group: SmallOps, by_part: I64) -> Part | 
         *costs(run, "Small ops and the code between them", lost),
         Evidence("Small ops per step", group.count),
         Evidence("Most time in, per step", kinds),
-        *([Evidence("Function", group.place, "", TIMELINE, {"host": host, "find": group.place})] if where else []),
+        *([Evidence("Where", group.place, "", TIMELINE, {"host": host, "find": group.place})] if where else []),
     )
     finding = Finding(
         f"{share}: {group.count:,.0f} small ops, {each} each{where}{whose}: {kinds}",

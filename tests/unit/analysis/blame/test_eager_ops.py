@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows, small_ops
+from tpu_profile_plugin.analysis.blame.eager_ops import groups_of_rows, loop_of, small_ops
 from tpu_profile_plugin.analysis.blame.stacks import NOWHERE, Stacks
 from tpu_profile_plugin.analysis.common.op_names import GRAPH
 from tpu_profile_plugin.analysis.devices.cpu_torch import COMPILED
@@ -49,6 +49,32 @@ def test_small_ops_last_until_the_next_one_unless_that_is_far():
     assert (found.count, found.optimizer, found.place) == (6 / 2, "", "")
     # `b` is called three times, and takes 22 us with the code after it; `a` 99 us.
     assert found.kinds == (("aten::a", 1.0), ("aten::b", 1.5), ("aten::c", 0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "loop"),
+    [
+        ("StatefulPartitionedCall/m_1/map/while/body/_57/m_1/map/while/MatMul_1", "m_1/map/while"),
+        (
+            "StatefulPartitionedCall/gradient_tape/m_1/map/while/m_1/map/while_grad/body/_2/gradients/AddN",
+            "m_1/map/while",
+        ),
+        ("gradient_tape/while/add", "while"),
+        ("m_1/gru_while/add", "m_1/gru_while"),
+        ("m_1/meanwhiles/add", ""),
+        ("m_1/while", ""),
+    ],
+)
+def test_the_loop_of_a_graph_that_an_op_is_in(name, loop):
+    assert loop_of(name) == loop
+
+
+@pytest.mark.parametrize(("within", "place"), [("map/while/body/add", "map/while"), ("dense/add", "")])
+def test_small_ops_of_a_graph_are_in_its_loop(within, place):
+    ops = (within, "map/while/body/mul", ADAM)
+    found = small_ops(device((1000, 11, 0), (1100, 10, 1), (1200, 9, 2), ops=ops), NAMES, WINDOW, 1, NO_CALLS)
+    assert found is not None
+    assert found.place == place
 
 
 def test_without_steps_or_ops_in_them_there_are_no_small_ops():

@@ -61,6 +61,7 @@ def test_the_function_that_nearly_all_is_in(chains, told):
     ("name", "told"),
     [
         ("jit(step)/jvp(Model)/Dense_0/dot_general", ["Model", "Dense_0"]),
+        ("jit(step)/jvp(Model)/mul;jit(step)/jvp(Loss)/add", ["Model"]),
         ("jit(step)/transpose(jvp(Model))/while/body/Dense_0/transpose", ["Model", "Dense_0"]),
         ("StatefulPartitionedCall/gradient_tape/functional_1/gate_1/MatMul", ["functional_1", "gate_1"]),
         ("matmul_4/MatMul", []),

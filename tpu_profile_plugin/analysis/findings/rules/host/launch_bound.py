@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tpu_profile_plugin.analysis.blame.eager_ops import loop_of
 from tpu_profile_plugin.analysis.blame.host_groups import MOST, largest_group
 from tpu_profile_plugin.analysis.budget.categories import CATEGORIES, IDLE_LAUNCH
 from tpu_profile_plugin.analysis.budget.host_names import Activity, activity
@@ -49,7 +50,6 @@ LONG_LAUNCH_PS, LONG_SHARE = 1000 * PS_PER_US, 0.25
 a call usually takes 0.02 to 0.3 ms, more with thousands of arguments."""
 SCHEDULED = 1000
 """So many parts of graphs per step are a loop over small ops, too short to be recorded: others have 2 to 480."""
-_LOOP = re.compile(r"^(?:gradient_tape/)?(\S*?while)/")
 TINY_KERNELS = 0.50
 """Share of kernels below 10 us from which they are named as the reason."""
 
@@ -98,7 +98,7 @@ def gather(host: HostView) -> HostLoss | None:
         page = {"filter": optimizer}
         evidence.append(Evidence(f"Kernels of {optimizer}, of all", 100 * launched, "%", "framework_op_stats", page))
     if scheduled:
-        loop = next((found[1] for op in host.devices[device].ops if (found := _LOOP.search(op.name))), "")
+        loop = next((found for op in host.devices[device].ops if (found := loop_of(op.name))), "")
         why = f"; TensorFlow schedules {scheduled:,} small ops per step one by one"
         why, advice = why + (f", in the loop {loop}" if loop else ""), SMALL
         evidence.insert(0, Evidence("Parts of graphs that TensorFlow's executor runs, per step", scheduled))
