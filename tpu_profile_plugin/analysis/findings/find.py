@@ -27,7 +27,7 @@ from tpu_profile_plugin.analysis.findings.host_view import HostView
 from tpu_profile_plugin.analysis.findings.lost import LEAST_ANY, LEAST_SHARE, average, segments_ps, share_within
 from tpu_profile_plugin.analysis.findings.model import Confidence, Evidence, Finding, Rule, Silence, code_line
 from tpu_profile_plugin.analysis.findings.recorded import qualified
-from tpu_profile_plugin.analysis.findings.rules import KEPT, LARGEST, MOVEMENT, PRECISION, RECORDING, RULES, STRAGGLER
+from tpu_profile_plugin.analysis.findings.rules import LARGEST, MOVEMENT, PRECISION, RECORDING, RULES, STRAGGLER
 from tpu_profile_plugin.analysis.findings.run_view import RunView
 from tpu_profile_plugin.errors import ProfileError
 from tpu_profile_plugin.system.terminal import LOG as _LOG
@@ -155,7 +155,6 @@ def find(run: RunView, gathered: Sequence[Mapping[str, Any]], rules: Sequence[Ru
             known and (one.vague or one.share < CLEAR_SHARE),
             little and one.rule is not LARGEST and (one.vague or one.finding.saving_ps > 0 or one.rule is RECORDING),
             1 - wide_ps if one in larger else -one.finding.saving_ps,
-            little and one.rule is KEPT,
         )
     )
     main = next(((one.id, one.title, one.share) for one in findings), None)

@@ -195,8 +195,6 @@ def entry_of(name: str, ps: float, sure: Confidence = "high", rule: Rule | None 
             {"recording": 0, "unsure": (0, "low"), "other": 50, "free": 0, "largest": 0},
             ["free", "largest", "other", "recording", "unsure"],
         ),
-        ({"kept": 0, "free": 0, "largest": 0}, ["free", "largest", "kept"]),
-        ({"kept": 0, "other": 100, "largest": 0}, ["other", "kept", "largest"]),
         ({"unsure": (400, "low"), "other": 99.9, "free": 0}, ["unsure", "other", "free"]),
         ({"unsure": (400, "low"), "other": 100, "more": 99}, ["other", "unsure", "more"]),
     ],
@@ -207,7 +205,7 @@ def test_the_order_of_findings(found: dict[str, Any], expected: list[str], monke
         return Rule(name, name, lambda run, gathered: found_of(name, ps, sure))
 
     rules = {name: rule(name) for name in found}
-    for name in {"movement", "precision", "largest", "recording", "kept"} & set(found):
+    for name in {"movement", "precision", "largest", "recording"} & set(found):
         monkeypatch.setattr(module, name.upper(), rules[name])
     monkeypatch.setattr(module, "headline", lambda run, first, **more: first)
     monkeypatch.setattr(module, "is_healthy", lambda run, largest: largest)

@@ -59,7 +59,7 @@ from tpu_profile_plugin.analysis.findings.rules.recording import (
     truncated_trace,
 )
 
-LARGEST, STRAGGLER, KEPT = largest_part.RULE, straggler.RULE, kept_for_backward.RULE
+LARGEST, STRAGGLER = largest_part.RULE, straggler.RULE
 MOVEMENT, PRECISION = data_movement.RULE, low_precision_unused.RULE
 RECORDING = tracing_overhead.RULE
 """It comes after what the time goes to."""
