@@ -52,7 +52,7 @@ def test_findings_with_evidence_and_advice(loader: OpenLogdir) -> None:
     ]
     assert envelope["units"] == {"base_ms": "ms", "share_percent": "%", "saving_ms": "ms"}
     assert envelope["answer"]["base_ms"] == 0.216667
-    assert envelope["answer"]["checks"] == "22 clean, 25 not possible with this recording"
+    assert envelope["answer"]["checks"] == "22 clean, 26 not possible with this recording"
     assert envelope["answer"]["not_possible"][1] == {
         "reason": "No collectives of several devices recorded.",
         "checks": "straggler, uneven_work, pipeline_bubbles",
