@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 
 import numpy as np
 
@@ -47,7 +48,7 @@ _AROUND_GRAPH = re.compile(
 """What a call of a compiled function takes beside its graphs: guards, wrappers, bytecode."""
 _CALLS_GRAPH = re.compile(r"(?:aten::)?compiledfunction", re.IGNORECASE)
 """What calls a graph, and has its time where the graph itself is not recorded."""
-_LOOP = re.compile(r"(?:StatefulPartitionedCall/|gradient_tape/)*((?:[^/]+/)*?[^/]*while)/")
+_AROUND_SCOPES = frozenset(("StatefulPartitionedCall", "gradient_tape"))
 _PRODUCT = re.compile(r"(?:(?P<one>Backprop[A-Za-z]{0,20})|MatMul|Einsum)_(?P<number>\d{1,4})\Z")
 """TensorFlow numbers ops of the same name: those of the gradients of one op, of which matrix products have two."""
 _BACKWARD = re.compile(r"(?<=\w)Backward\d*\Z")
@@ -253,8 +254,9 @@ def small_ops(device: Device, kinds: Sequence[str], windows: Times, steps: int, 
 
 def loop_of(name: str) -> str:
     """The loop of a graph of TensorFlow that an op is in, the same for its backward pass; "" if it is in none."""
-    match = _LOOP.match(name)
-    return "" if match is None else match[1]
+    scopes = list(dropwhile(_AROUND_SCOPES.__contains__, name.split("/")))
+    end = next((i for i, scope in enumerate(scopes[:-1], 1) if scope.endswith("while")), 0)
+    return "/".join(scopes[:end])
 
 
 def _place(stacks: Stacks, node: I64, ops: Sequence[Op], op: I32, ps: I64) -> str:
